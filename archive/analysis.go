@@ -103,6 +103,9 @@ type Estimate struct {
 	Low    Opt[float64] `json:"low"`
 	High   Opt[float64] `json:"high"`
 	Reason string       `json:"reason,omitempty"`
+	// Sample is the plain quantile of the observations, given also where the sample is too
+	// small for Value: indicative only, and to be shown as such.
+	Sample Opt[float64] `json:"sample,omitzero"`
 }
 
 // SLO is one objective and how the run met it.
