@@ -39,6 +39,9 @@ type Request struct {
 	Usage  Usage  `json:"usage"`
 	Asked  Asked  `json:"asked"`
 	Conn   Conn   `json:"conn"`
+	// InFlight is how many requests of the run were open just after this one was sent,
+	// itself included; unknown when it was not sent.
+	InFlight Opt[int] `json:"in_flight"`
 
 	Finish     string `json:"finish"`              // the server's finish reason, "" when it gave none
 	Text       string `json:"text"`                // answer text, also when the request failed part way
