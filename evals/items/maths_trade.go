@@ -1,0 +1,51 @@
+package items
+
+import "math/big"
+
+// templatesTrade are problems about money and goods.
+func templatesTrade() []template {
+	return []template{
+		{"orchard-crates", 2, "An orchard fills crates with {per} pears each. On Monday the pickers fill {a} crates and on Tuesday they fill {b} crates fewer than on Monday. They then sell {s} pears at the gate. How many pears are left?",
+			spans(in("per", 12, 36), in("a", 15, 60), in("b", 3, 12), in("s", 40, 200)),
+			func(p params) bool { return p["per"]*(2*p["a"]-p["b"])-p["s"] > 0 && p["a"] > p["b"] },
+			always(func(p params) int { return p["per"]*(2*p["a"]-p["b"]) - p["s"] })},
+		{"print-shop", 2, "A print shop charges a set-up fee of ${f} for each design plus {u} cents for every poster. A club orders {k} designs and {p} posters of each design. What is the total bill in dollars?",
+			spans(in("f", 15, 45), in("u", 40, 95), in("k", 2, 5), by("p", 50, 200, 10)), nil,
+			func(p params) *big.Rat { return ratio(p["k"]*p["f"]*100+p["k"]*p["p"]*p["u"], 100) }},
+		{"loyalty-points", 3, "A shop gives {e} points for every full ${d} spent in one visit; any remainder earns nothing. {who} spends ${x} on the first visit and ${y} on the second visit. How many points does {who} have after both visits?",
+			spans(in("e", 3, 9), in("d", 7, 15), in("x", 40, 120), in("y", 40, 120)),
+			func(p params) bool { return p["x"]/p["d"]+p["y"]/p["d"] != (p["x"]+p["y"])/p["d"] },
+			always(func(p params) int { return p["e"] * (p["x"]/p["d"] + p["y"]/p["d"]) })},
+		{"parking-tiers", 2, "A garage charges ${a} for the first hour, ${b} for each of the next {k} hours, and ${c} for every hour after that. {who} parks for {h} hours. How many dollars does the garage charge?",
+			spans(in("a", 5, 19), in("b", 3, 9), in("k", 2, 5), in("c", 1, 4), in("h", 7, 20)),
+			func(p params) bool { return p["h"] > p["k"]+1 && p["b"] > p["c"] && p["a"] > p["b"] },
+			always(func(p params) int { return p["a"] + p["b"]*p["k"] + p["c"]*(p["h"]-1-p["k"]) })},
+		{"market-stall", 1, "{who} buys {n} lamps for ${c} each and sells all of them for ${s} each. The stall costs ${r} for the day. How many dollars of profit does {who} make?",
+			spans(in("n", 8, 40), in("c", 6, 20), in("s", 22, 45), in("r", 15, 60)),
+			func(p params) bool { return p["n"]*(p["s"]-p["c"]) > p["r"] },
+			always(func(p params) int { return p["n"]*(p["s"]-p["c"]) - p["r"] })},
+		{"ticket-change", 1, "{a} adults and {k} children visit a museum. A ticket costs ${x} for an adult and ${y} for a child. They pay with ${note}. How many dollars of change do they get?",
+			spans(in("a", 2, 6), in("k", 2, 9), in("x", 9, 18), in("y", 3, 8), by("note", 100, 200, 50)),
+			func(p params) bool { return p["note"] > p["a"]*p["x"]+p["k"]*p["y"] },
+			always(func(p params) int { return p["note"] - p["a"]*p["x"] - p["k"]*p["y"] })},
+		{"discount-pair", 2, "A jacket costs ${j} and a pair of boots costs ${b}. In the sale the jacket is {d}% cheaper and the boots are {e}% cheaper. How many dollars does {who} pay for both in the sale?",
+			spans(by("j", 60, 180, 20), by("b", 80, 200, 20), by("d", 10, 40, 5), by("e", 5, 30, 5)),
+			func(p params) bool { return p["d"] != p["e"] },
+			func(p params) *big.Rat { return ratio(p["j"]*(100-p["d"])+p["b"]*(100-p["e"]), 100) }},
+		{"savings-goal", 2, "{who} wants a bicycle that costs ${g} and has ${s} already. Each week {who} earns ${w} and spends ${x} of it. How many full weeks must pass until there is enough money?",
+			spans(in("g", 180, 460), in("s", 20, 90), in("w", 25, 60), in("x", 5, 20)),
+			func(p params) bool { return (p["g"]-p["s"])%(p["w"]-p["x"]) != 0 },
+			always(func(p params) int { d := p["w"] - p["x"]; return (p["g"] - p["s"] + d - 1) / d })},
+		{"bulk-packs", 3, "Batteries are sold in packs of {k} for ${c} a pack, and single batteries cost ${u} each. {who} needs exactly {n} batteries and buys as many packs as fit without buying too many, and the rest singly. How many dollars does that cost?",
+			spans(in("k", 6, 12), in("c", 10, 18), in("u", 2, 4), in("n", 25, 80)),
+			func(p params) bool { return p["n"]%p["k"] != 0 && p["c"] < p["u"]*p["k"] },
+			always(func(p params) int { return p["n"]/p["k"]*p["c"] + p["n"]%p["k"]*p["u"] })},
+		{"commission", 2, "{who} sells insurance and earns a fixed ${b} a month plus {c}% of the value of everything sold. In one month the sales are worth ${v}. How many dollars does {who} earn that month?",
+			spans(by("b", 800, 1900, 50), in("c", 3, 12), by("v", 4000, 30000, 500)), nil,
+			func(p params) *big.Rat { return ratio(p["b"]*100+p["c"]*p["v"], 100) }},
+		{"exchange-fee", 3, "A bureau changes dollars into crowns at {r} crowns for a dollar, after taking a fee of ${f} from the dollars handed in. {who} hands in ${d}, and later changes {back} crowns back at the same rate without a fee. How many crowns does {who} still have?",
+			spans(in("r", 6, 24), in("f", 3, 12), by("d", 60, 300, 10), by("back", 60, 480, 60)),
+			func(p params) bool { return p["r"]*(p["d"]-p["f"]) > p["back"] },
+			always(func(p params) int { return p["r"]*(p["d"]-p["f"]) - p["back"] })},
+	}
+}
