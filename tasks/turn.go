@@ -36,8 +36,9 @@ type Turn struct {
 	// PromptTokens is how long the whole prompt was aimed to be, in tokens, history
 	// included; unknown when nothing was aimed at.
 	PromptTokens archive.Opt[int]
-	// SharedPrefix is how many leading tokens of the prompt other sessions of the same
-	// plan share, by construction; unknown when the source cannot tell.
+	// SharedPrefix is how many leading tokens of the prompt earlier requests of the plan
+	// hold too, by construction: a shared system prompt, or this session's own history.
+	// Unknown when the source cannot tell.
 	SharedPrefix archive.Opt[int]
 	// Think is the pause between the end of the previous reply and this turn's send.
 	// It is zero for a first turn.
