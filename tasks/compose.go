@@ -34,7 +34,7 @@ func (g *generator) firstMessage(s *session, n int) string {
 	if s.structured {
 		b = awkward[r.IntN(len(awkward))]
 	}
-	if !k.needs && b == prose.Article && len(k.material) == 0 {
+	if !k.needs {
 		ask += "\n\n" + background(s.lang)
 	}
 	return c.fill(head+ask+"\n\n", w.Close(b), b, n, k.parts)

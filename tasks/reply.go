@@ -209,8 +209,11 @@ func quote(s string) string {
 func numbersIn(text string) []string {
 	var out []string
 	fields := strings.Fields(text)
-	for i, w := range fields {
-		w = strings.Trim(w, "()[]*_.,;:!?\"'`")
+	for i, raw := range fields {
+		if len(raw) <= 3 && strings.HasSuffix(raw, ".") || len(raw) <= 3 && strings.HasSuffix(raw, ")") {
+			continue // the number of a list's entry
+		}
+		w := strings.Trim(raw, "()[]*_.,;:!?\"'`")
 		if len(w) == 0 || len(w) > 12 || w[0] < '0' || w[0] > '9' {
 			continue
 		}

@@ -115,9 +115,8 @@ func (w *Writer) appendRecord(dst []byte, n int) []byte {
 func (w *Writer) appendLog(dst []byte, n int) []byte {
 	levels := [...]string{"INFO", "INFO", "INFO", "WARN", "ERROR"}
 	at := n*37 + w.r.IntN(30)
-	dst = append(dst, w.Expand("{year}-0{small}-1")...)
-	dst = strconv.AppendInt(dst, int64(w.r.IntN(10)), 10)
-	dst = append(dst, 'T')
+	dst = strconv.AppendInt(dst, int64(w.year), 10)
+	dst = append(dst, "-03-14T"...)
 	for i, v := range [...]int{at / 3600 % 24, at / 60 % 60, at % 60} {
 		if i > 0 {
 			dst = append(dst, ':')

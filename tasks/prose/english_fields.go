@@ -32,7 +32,7 @@ var englishFields = []field{
 		problems: []string{"the points froze before dawn", "a relay kept dropping out", "the rail had buckled in the heat", "leaves made the gradient slippery", "the survey drone lost its position", "a freight train blocked the loop"},
 		remedies: []string{"the night gang swapped the relay", "the speed limit was lowered to forty", "a bus replaced the last two trains", "the heaters were wired to a second feeder", "the dispatcher turned the train short"},
 		measures: []string{"the average delay", "the rail temperature", "the wear of the brake pads", "the track gauge", "the number of signal faults"},
-		units:    []string{"minutes", "degrees", "millimetres", "faults a month", "trains"},
+		units:    []string{"minutes", "degrees", "millimetres", "millimetres", "faults a month"},
 	},
 	{
 		name:     "a hospital's operating schedule",
@@ -109,7 +109,7 @@ var englishFields = []field{
 		problems: []string{"the inverter tripped at noon", "the frequency dipped during milking", "a tree had fallen across the line", "the meters reported in the wrong hour", "the river was too low for the turbine", "the battery room was too warm"},
 		remedies: []string{"the load was shifted to the night tariff", "the farm agreed to milk an hour later", "the battery was held at eighty percent", "a mobile generator was rented", "the panels were turned to the west"},
 		measures: []string{"the peak load", "the battery level", "the cost of a kilowatt hour", "the line loss", "the turbine flow"},
-		units:    []string{"kilowatts", "percent", "cents", "litres a second", "hours"},
+		units:    []string{"kilowatts", "percent", "cents", "kilowatts", "litres a second"},
 	},
 	{
 		name:     "a language school",

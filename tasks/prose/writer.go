@@ -29,7 +29,7 @@ type field struct {
 	problems []string // clause: "the ice machine had stopped"
 	remedies []string // clause: "the crew borrowed a second pump"
 	measures []string // noun phrase that has a number: "the water temperature"
-	units    []string // what it is counted in: "degrees"
+	units    []string // what each of the measures, in their order, is counted in: "degrees"
 }
 
 // grammar is one language.
@@ -51,6 +51,8 @@ type Writer struct {
 	g    *grammar
 	f    *field
 	last int // index of the sentence shape written last
+	what int // index of the measure named last, so that its unit fits
+	year int // of every line of one log
 }
 
 // New makes a writer in lang, which falls back to English when it is not one of [Langs],
@@ -60,7 +62,7 @@ func New(r *rand.Rand, lang Lang) *Writer {
 	if lang != Chinese {
 		lang = English
 	}
-	return &Writer{r: r, lang: lang, g: g, f: &g.fields[r.IntN(len(g.fields))], last: -1}
+	return &Writer{r: r, lang: lang, g: g, f: &g.fields[r.IntN(len(g.fields))], last: -1, year: 2015 + r.IntN(11)}
 }
 
 func grammarOf(lang Lang) *grammar {
@@ -157,9 +159,10 @@ func (w *Writer) slot(dst []byte, name, raw string) []byte {
 	case "remedy":
 		return append(dst, w.pick(w.f.remedies)...)
 	case "measure":
-		return append(dst, w.pick(w.f.measures)...)
+		w.what = w.r.IntN(len(w.f.measures))
+		return append(dst, w.f.measures[w.what]...)
 	case "unit":
-		return append(dst, w.pick(w.f.units)...)
+		return append(dst, w.f.units[w.what%len(w.f.units)]...)
 	case "name":
 		return append(dst, w.pick(w.g.names)...)
 	case "day":
