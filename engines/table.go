@@ -1,0 +1,208 @@
+package engines
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+)
+
+// The names of adapters that code refers to.
+const (
+	Generic = "generic" // any server that speaks the OpenAI API
+	Unknown = "unknown" // what a server that is not recognised is called in a manifest
+)
+
+//go:embed data/*.yaml
+var data embed.FS
+
+// loaded reads the embedded data at most once.
+var loaded = sync.OnceValue(func() []*Adapter {
+	out, err := load(data, "data")
+	if err != nil {
+		// The data is compiled in and tested: this is a fault of the build.
+		panic(fmt.Sprintf("engines: embedded data: %v", err))
+	}
+	return out
+})
+
+// Table returns every adapter, sorted by name, the generic one last. The slice is the
+// caller's; the adapters are shared.
+func Table() []*Adapter { return slices.Clone(loaded()) }
+
+// Lookup returns the adapter with this name.
+func Lookup(name string) (*Adapter, bool) {
+	for _, a := range loaded() {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// load reads and checks all adapters of a folder.
+func load(fsys fs.FS, dir string) ([]*Adapter, error) {
+	files, err := fs.Glob(fsys, path.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var out []*Adapter
+	for _, f := range files {
+		b, err := fs.ReadFile(fsys, f)
+		if err != nil {
+			return nil, err
+		}
+		a := new(Adapter)
+		if err := yaml.UnmarshalWithOptions(b, a, yaml.Strict()); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		if err := a.check(strings.TrimSuffix(path.Base(f), ".yaml")); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		out = append(out, a)
+	}
+	for _, a := range out {
+		if err := a.inherit(out); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b *Adapter) int {
+		if g := (a.Name == Generic); g != (b.Name == Generic) {
+			if g {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out, nil
+}
+
+// inherit fills what a has none of from the adapter that it is like.
+func (a *Adapter) inherit(all []*Adapter) error {
+	if a.Like == "" {
+		return nil
+	}
+	i := slices.IndexFunc(all, func(o *Adapter) bool { return o.Name == a.Like })
+	if i < 0 || all[i].Like != "" {
+		return fmt.Errorf("adapter %s is like %q, which is no adapter with data of its own", a.Name, a.Like)
+	}
+	o := all[i]
+	if a.Sources == nil {
+		a.Sources = o.Sources
+	}
+	if a.Absent == nil {
+		a.Absent = o.Absent
+	}
+	if a.Settings == nil {
+		a.Settings = o.Settings
+	}
+	if a.Knobs == nil {
+		a.Knobs = o.Knobs
+	}
+	if a.Logs == nil {
+		a.Logs = o.Logs
+	}
+	return nil
+}
+
+// check reports everything that is wrong with an adapter's data.
+func (a *Adapter) check(file string) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if a.Name != file {
+		bad("name %q is not the file's name %q", a.Name, file)
+	}
+	if a.Title == "" || a.About == "" {
+		bad("title and about must be set")
+	}
+	oneOf := func(what, got string, allowed ...string) {
+		if !slices.Contains(allowed, got) {
+			bad("%s %q is none of %v", what, got, allowed)
+		}
+	}
+	oneOf("tier", a.Tier, "full", "partial", "black_box")
+	oneOf("metrics.format", a.Metrics.Format, "prometheus", "json", "none")
+	canon := canonicalByName()
+	for name, cands := range a.Sources {
+		if _, ok := canon[name]; !ok {
+			bad("signal %q is not canonical", name)
+		}
+		if len(cands) == 0 {
+			bad("signal %q has no candidate", name)
+		}
+		if slices.Contains(a.Absent, name) {
+			bad("signal %q is both offered and absent", name)
+		}
+		for _, c := range cands {
+			oneOf("type of "+c.Metric, c.Type, "gauge", "counter", "histogram", "sum", "label", "label_product", "ratio")
+			oneOf("agg of "+c.Metric, c.Agg, "", "sum", "max", "mean")
+			if c.Metric == "" {
+				bad("signal %q has a candidate without metric", name)
+			}
+			if (c.Type == "label" || c.Type == "label_product") == (len(c.Labels) == 0) || (c.Type == "ratio") == (c.Over == "") {
+				bad("candidate %q of %q: labels and over go with the types label, label_product and ratio", c.Metric, name)
+			}
+		}
+	}
+	for _, name := range a.Absent {
+		if _, ok := canon[name]; !ok {
+			bad("absent signal %q is not canonical", name)
+		}
+	}
+	for _, s := range a.Settings {
+		if s.Name == "" || (s.Path == "") == (s.Metric == "") || (s.Path == "") != (s.Key == "") || (s.Metric == "") != (s.Label == "") {
+			bad("setting %q needs path and key, or metric and label", s.Name)
+		}
+	}
+	for _, ad := range a.Advice {
+		if _, ok := canon[ad.Missing]; !ok || ad.Do == "" {
+			bad("advice for %q needs a canonical signal and what to do", ad.Missing)
+		}
+	}
+	causes, risks := Causes(), Risks()
+	for i, k := range a.Knobs {
+		oneOf("surface of "+k.Name, k.Surface, "", "flag", "env", "yaml", "request")
+		oneOf("type of "+k.Name, k.Type, "int", "float", "bool", "enum", "string", "list", "json")
+		for _, c := range k.Relieves {
+			if causes[c] == "" {
+				bad("knob %s relieves unknown cause %q", k.Name, c)
+			}
+		}
+		for _, r := range k.Risks {
+			if risks[r] == "" {
+				bad("knob %s has unknown risk %q", k.Name, r)
+			}
+		}
+		if k.Name == "" || k.Effect == "" {
+			bad("knob %d %q needs name and effect", i, k.Name)
+		}
+		if k.Type == "enum" && len(k.Values) > 0 {
+			for _, v := range k.Search {
+				if !slices.Contains(k.Values, v) {
+					bad("knob %s: %q is to be searched but not allowed", k.Name, v)
+				}
+			}
+		}
+		if slices.ContainsFunc(a.Knobs[:i], func(o Knob) bool { return o.Name == k.Name }) {
+			bad("knob %s is there twice", k.Name)
+		}
+	}
+	for _, l := range a.Logs {
+		oneOf("severity of "+l.ID, l.Severity, "info", "warning", "error", "fatal")
+		re, err := regexp.Compile(l.Regex)
+		if err != nil {
+			bad("log pattern %s: %v", l.ID, err)
+		} else if len(l.Fields) > re.NumSubexp() {
+			bad("log pattern %s names %d fields of %d groups", l.ID, len(l.Fields), re.NumSubexp())
+		}
+	}
+	return errors.Join(errs...)
+}

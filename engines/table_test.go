@@ -1,0 +1,45 @@
+package engines
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestTable(t *testing.T) {
+	all, err := load(data, "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 5 || all[len(all)-1].Name != Generic {
+		t.Errorf("%d adapters, last %q; want at least 5, the generic one last", len(all), all[len(all)-1].Name)
+	}
+	if _, ok := Lookup("no such engine"); ok {
+		t.Error("Lookup finds an engine that is not there")
+	}
+	sim := adapter(t, "inferencebench_sim")
+	if len(sim.Sources) == 0 || !sim.Simulated {
+		t.Error("the simulated engine does not read vLLM's names, or does not say that it is one")
+	}
+}
+
+func TestBadData(t *testing.T) {
+	const ok = "name: x\ntitle: X\nabout: test\ntier: full\nmetrics: {format: none}\n"
+	for why, tt := range map[string]struct{ yaml, words string }{
+		"an unknown key":                  {ok + "colour: red\n", "unknown field"},
+		"a name that is not the file's":   {strings.Replace(ok, "name: x", "name: y", 1), "file's name"},
+		"a signal that is not canonical":  {ok + "signals: {speed: [{metric: a, type: gauge}]}\n", "not canonical"},
+		"a candidate of an unknown type":  {ok + "signals: {ttft: [{metric: a, type: thing}]}\n", "thing"},
+		"a signal both there and absent":  {ok + "signals: {ttft: [{metric: a, type: histogram}]}\nabsent: [ttft]\n", "both"},
+		"a knob for an unknown cause":     {ok + "knobs: [{name: --a, type: int, effect: e, relieves: [bad_luck]}]\n", "bad_luck"},
+		"a knob searched outside an enum": {ok + "knobs: [{name: --a, type: enum, values: [p], search: [q], effect: e}]\n", "not allowed"},
+		"a log pattern that is no regexp": {ok + "logs: [{id: a, severity: info, regex: '('}]\n", "log pattern a"},
+		"a setting with half an address":  {ok + "settings: [{name: a, path: /x}]\n", "setting"},
+		"a likeness to nothing":           {ok + "like: z\n", "like"},
+	} {
+		_, err := load(fstest.MapFS{"d/x.yaml": {Data: []byte(tt.yaml)}}, "d")
+		if err == nil || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s: load: %v; want an error with %q", why, err, tt.words)
+		}
+	}
+}
