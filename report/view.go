@@ -1,0 +1,380 @@
+package report
+
+import (
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/report/chart"
+	"github.com/inferencebench/inferencebench/report/quantity"
+)
+
+// page is what the template sees.
+type page struct {
+	CSS       template.CSS
+	JS        template.JS
+	Title     string
+	Run       archive.Manifest
+	When      string
+	Length    string
+	A         *archive.Analysis
+	Alerts    []alert
+	Gates     []archive.Gate
+	Keys      []key
+	Block     []blockRow
+	Latencies []latencyRow
+	Radar     template.HTML
+	Timeline  []template.HTML
+	Dists     []distribution
+	Findings  []findingView
+	Scopes    []scopeView
+	Failures  []*failures
+	Items     []item
+	ItemsN    int
+	ItemsCut  int
+	Events    []eventView
+	EventsCut int
+	Sampled   int
+	Config    string
+	Skipped   []string
+	SkippedN  int
+	Notes     []archive.Annotation
+	Terms     []definition
+	Charts    bool
+}
+
+// alert is a line above the verdict.
+type alert struct{ Kind, Title, Text string }
+
+// key is one of the three numbers at the top.
+type key struct {
+	Label, Number, Unit, Sub string
+	Class                    string
+}
+
+type blockRow struct{ Label, Value, Interval, Note string }
+
+type latencyRow struct {
+	Label, Hint string
+	N           int
+	Cells       []cell
+}
+
+// cell is one estimate, ready to print.
+type cell struct{ Value, Interval, Reason string }
+
+type findingView struct {
+	archive.Finding
+	For, Against []archive.Evidence
+	Recs         []archive.Recommendation
+	Width        int // of the score bar, percent
+}
+
+type scopeView struct {
+	Name string
+	Rows []latencyRow
+}
+
+type eventView struct {
+	At string
+	archive.Event
+}
+
+func plain(v float64, unit string) string { return quantity.Format(v, unit) }
+
+// cellOf prints an estimate with its interval or its reason.
+func cellOf(e archive.Estimate, unit string) cell {
+	v, ok := e.Value.Get()
+	if !ok {
+		return cell{Reason: e.Reason}
+	}
+	if unit == "" || unit == "ratio" {
+		unit = ""
+	}
+	c := cell{Value: plain(v, unit)}
+	lo, ok1 := e.Low.Get()
+	hi, ok2 := e.High.Get()
+	if ok1 && ok2 {
+		c.Interval = quantity.Range(lo, hi, unit)
+	}
+	return c
+}
+
+// build makes the page's data from one pass over the run.
+func build(run *archive.Run, a *archive.Analysis) (*page, error) {
+	s, err := read(run, a)
+	if err != nil {
+		return nil, err
+	}
+	m := run.Manifest
+	p := &page{
+		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
+		When: m.Epoch.Add(time.Duration(m.Started)).UTC().Format("2 January 2006, 15:04 UTC"), Length: chart.Clock(math.Max(0, s.end)),
+		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a, "all"),
+		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Scopes: scopes(a),
+		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
+		Config: configText(m.Config), Skipped: s.skipped, SkippedN: s.skippedN, Notes: annotations(m, a), Terms: terms(),
+		Charts: s.seen > 0, EventsCut: s.eventsN - len(s.events),
+	}
+	if s.seen > len(s.points) {
+		p.Sampled = len(s.points)
+	}
+	for _, e := range s.events {
+		p.Events = append(p.Events, eventView{chart.Clock(s.sec(e.T)), e})
+	}
+	return p, nil
+}
+
+func titleOf(m archive.Manifest) string {
+	if n := OneLine(m.Name); n != "" {
+		return n
+	}
+	return m.ID
+}
+
+func alerts(run *archive.Run, a *archive.Analysis) []alert {
+	var out []alert
+	if a.Simulated {
+		out = append(out, alert{"sim", "Simulation", "The server is the built-in simulated engine. Its numbers say nothing about real hardware."})
+	}
+	switch a.State {
+	case archive.StateInterrupted:
+		why := run.Manifest.Reason
+		if why == "" {
+			why = "The run did not come to its end."
+		}
+		out = append(out, alert{"warn", "Interrupted", why + " The figures cover what was recorded until then."})
+	case archive.StateRunning:
+		out = append(out, alert{"warn", "Still running", "The figures cover what was recorded so far."})
+	case archive.StateComplete:
+	}
+	for _, g := range sortedGates(a) {
+		if passed, known := g.Passed.Get(); known && !passed {
+			out = append(out, alert{"bad", "Gate failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
+		}
+	}
+	for _, n := range run.Problems {
+		out = append(out, alert{"warn", "Damaged record", n.Message})
+	}
+	return out
+}
+
+// keys are the three numbers that matter: how long people wait, how much the server
+// gives, and what is worst among failures, objectives and quality.
+func keys(a *archive.Analysis) []key {
+	return []key{waitKey(a), outputKey(a), worstKey(a)}
+}
+
+func waitKey(a *archive.Analysis) key {
+	for _, st := range []struct{ stat, label string }{{"p99", "P99"}, {"p95", "P95"}, {"p90", "P90"}, {"p50", "median"}, {"mean", "mean"}} {
+		e, unit := estimateOf(a, "ttft", st.stat)
+		if v, ok := e.Value.Get(); ok {
+			k := key{Label: "Time to first token, " + st.label}
+			k.Number, k.Unit = quantity.Split(v, unit)
+			k.Sub = interval(e, unit)
+			if st.stat != "p50" {
+				if med, u := estimateOf(a, "ttft", "p50"); med.Value.Known() {
+					k.Sub = joinNonEmpty(" · ", k.Sub, "median "+plain(med.Value.Or(0), u))
+				}
+			}
+			return k
+		}
+	}
+	e, _ := estimateOf(a, "ttft", "p50")
+	return key{Label: "Time to first token", Number: "–", Sub: e.Reason, Class: "unknown"}
+}
+
+func outputKey(a *archive.Analysis) key {
+	e, unit := estimateOf(a, "output_rate", "value")
+	v, ok := e.Value.Get()
+	if !ok {
+		return key{Label: "Output throughput", Number: "–", Sub: e.Reason, Class: "unknown"}
+	}
+	k := key{Label: "Output throughput"}
+	k.Number, k.Unit = quantity.Split(v, unit)
+	k.Sub = interval(e, unit)
+	if r, u := estimateOf(a, "request_rate", "value"); r.Value.Known() {
+		k.Sub = joinNonEmpty(" · ", k.Sub, plain(r.Value.Or(0), u))
+	}
+	return k
+}
+
+func worstKey(a *archive.Analysis) key {
+	c := a.Counts
+	if sent := c.OK + c.Failed; c.Failed > 0 && sent > 0 {
+		k := key{Label: "Requests that failed", Class: "bad", Sub: itoa(c.Failed) + " of " + itoa(sent) + " · " + failureList(serverFailures(c))}
+		k.Number, k.Unit = quantity.Digits(100*float64(c.Failed)/float64(sent), 2), "%"
+		return k
+	}
+	if len(a.SLOs) > 0 {
+		met, missed := 0, ""
+		for _, s := range a.SLOs {
+			if ok, known := s.Met.Get(); known && ok {
+				met++
+			} else if missed == "" {
+				missed = s.Expr
+			}
+		}
+		k := key{Label: "Objectives met", Number: itoa(met), Unit: "of " + itoa(len(a.SLOs)), Class: "good", Sub: a.SLOs[0].Observed}
+		if missed != "" {
+			k.Class, k.Sub = "bad", "not met or undecided: "+missed
+		}
+		return k
+	}
+	for _, q := range a.Quality {
+		if v, ok := q.Accuracy.Value.Get(); ok {
+			k := key{Label: "Quality, " + q.Kind, Sub: itoa(q.Correct) + " of " + itoa(q.Scored) + " right"}
+			k.Number, k.Unit = quantity.Digits(v*100, 3), "%"
+			return k
+		}
+	}
+	e, unit := estimateOf(a, "tpot", "p50")
+	if v, ok := e.Value.Get(); ok {
+		k := key{Label: "Time per output token, median", Sub: interval(e, unit)}
+		k.Number, k.Unit = quantity.Split(v, unit)
+		return k
+	}
+	return key{Label: "Requests that failed", Number: itoa(c.Failed), Sub: "of " + itoa(c.Planned) + " planned"}
+}
+
+func interval(e archive.Estimate, unit string) string {
+	lo, ok1 := e.Low.Get()
+	hi, ok2 := e.High.Get()
+	if !ok1 || !ok2 {
+		return ""
+	}
+	return quantity.Range(lo, hi, unit)
+}
+
+func blockRows(a *archive.Analysis) []blockRow {
+	c := a.Counts
+	rows := []blockRow{
+		{Label: "Successful requests", Value: quantity.Int(c.OK), Note: "of " + quantity.Int(c.Planned) + " planned" + kinds(c.ByKind)},
+		{Label: "Failed requests", Value: quantity.Int(c.Failed), Note: failureList(serverFailures(c))},
+	}
+	if c.Cancelled > 0 {
+		rows = append(rows, blockRow{Label: "Cancelled requests", Value: quantity.Int(c.Cancelled), Note: "open or not sent when the run ended"})
+	}
+	for _, r := range []struct{ id, label string }{
+		{"duration", "Benchmark duration"}, {"input_tokens", "Total input tokens"}, {"output_tokens", "Total output tokens"},
+		{"request_rate", "Request throughput"}, {"output_rate", "Output token throughput"}, {"total_rate", "Total token throughput"}, {"goodput", "Goodput"},
+	} {
+		m, ok := metricOf(a, "all", r.id)
+		if !ok {
+			continue
+		}
+		cl := cellOf(stat1(m, "value"), m.Unit)
+		rows = append(rows, blockRow{r.label, cl.Value, cl.Interval, cl.Reason})
+	}
+	return rows
+}
+
+var tableStats = []string{"mean", "p50", "p90", "p95", "p99", "max"}
+
+// latencyRows are the metrics with a distribution over one scope.
+func latencyRows(a *archive.Analysis, scope string) []latencyRow {
+	var out []latencyRow
+	for i := range a.Metrics {
+		m := &a.Metrics[i]
+		if m.Scope != scope {
+			continue
+		}
+		if _, single := m.Stats["value"]; single {
+			continue
+		}
+		r := latencyRow{Label: m.Label, Hint: m.ID, N: m.N}
+		for _, st := range tableStats {
+			r.Cells = append(r.Cells, cellOf(stat1(m, st), m.Unit))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// scopes lists every metric by scope, the parts of the run after the whole.
+func scopes(a *archive.Analysis) []scopeView {
+	var out []scopeView
+	for i := range a.Metrics {
+		m := &a.Metrics[i]
+		k := slices.IndexFunc(out, func(s scopeView) bool { return s.Name == m.Scope })
+		if k < 0 {
+			out = append(out, scopeView{Name: m.Scope})
+			k = len(out) - 1
+		}
+		r := latencyRow{Label: m.Label, Hint: m.ID, N: m.N}
+		if e, single := m.Stats["value"]; single {
+			r.Cells = []cell{cellOf(e, m.Unit)}
+		} else {
+			for _, st := range tableStats {
+				r.Cells = append(r.Cells, cellOf(stat1(m, st), m.Unit))
+			}
+		}
+		out[k].Rows = append(out[k].Rows, r)
+	}
+	return out
+}
+
+func radar(a *archive.Analysis) template.HTML {
+	var spokes []chart.Spoke
+	v := make([]float64, len(a.Radar))
+	for i, x := range a.Radar {
+		spokes = append(spokes, chart.Spoke{Name: x.Name, Title: joinNonEmpty(" ", x.Scale, x.Reason)})
+		v[i] = math.NaN()
+		if f, ok := x.Value.Get(); ok {
+			v[i] = math.Max(0, math.Min(1, f))
+		}
+	}
+	if len(spokes) < 3 {
+		return ""
+	}
+	return chart.Radar("radar", spokes, []chart.Shape{{Name: "this run", Color: 1, Values: v}})
+}
+
+func findingViews(a *archive.Analysis) []findingView {
+	ev := map[string]archive.Evidence{}
+	for _, e := range a.Evidence {
+		ev[e.ID] = e
+	}
+	cite := func(ids []string) (out []archive.Evidence) {
+		for _, id := range ids {
+			e, ok := ev[id]
+			if !ok {
+				e = archive.Evidence{ID: id, Text: "This evidence is not in the analysis."}
+			}
+			out = append(out, e)
+		}
+		return out
+	}
+	var out []findingView
+	for _, f := range a.Findings {
+		v := findingView{Finding: f, For: cite(f.For), Against: cite(f.Against), Width: int(math.Round(100 * math.Max(0, math.Min(1, f.Score))))}
+		for _, r := range a.Recommendations {
+			if r.Finding == f.ID {
+				v.Recs = append(v.Recs, r)
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// annotations are everything that makes a number doubtful, from set-up to metric.
+func annotations(m archive.Manifest, a *archive.Analysis) []archive.Annotation {
+	out := slices.Concat(a.Annotations, m.Notes)
+	for _, x := range a.Metrics {
+		for _, n := range x.Annotations {
+			n.Message = x.Label + " (" + x.Scope + "): " + n.Message
+			out = append(out, n)
+		}
+	}
+	for _, q := range a.Quality {
+		for _, n := range q.Notes {
+			n.Message = strings.TrimSpace(q.Kind + ": " + n.Message)
+			out = append(out, n)
+		}
+	}
+	return out
+}
