@@ -1,0 +1,313 @@
+package attribute
+
+import (
+	"math"
+
+	"github.com/inferencebench/inferencebench/analyst/evidence"
+)
+
+// unknownCap bounds the score of a rule that lacks a mandatory fact.
+const unknownCap = 0.5
+
+// hypothesis is the score of one cause with what speaks for and against it.
+type hypothesis struct {
+	score        float64
+	pro, con     []evidence.Fact
+	missing      []string
+	inapplicable bool
+}
+
+func (h *hypothesis) is(facts ...evidence.Fact)  { h.pro = append(h.pro, known(facts)...) }
+func (h *hypothesis) not(facts ...evidence.Fact) { h.con = append(h.con, known(facts)...) }
+
+// lack caps the score for a fact that the rule cannot do without.
+func (h *hypothesis) lack(what string) {
+	h.missing = append(h.missing, what)
+	h.score = math.Min(h.score, unknownCap)
+}
+
+func known(facts []evidence.Fact) []evidence.Fact {
+	var out []evidence.Fact
+	for _, f := range facts {
+		if f.OK {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func ratio(v, full float64) float64 { return math.Max(0, math.Min(1, v/full)) }
+
+func yes(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// How to get what a rule lacks.
+const (
+	needMetrics  = "the engine's metrics page: start vLLM without --disable-log-stats, SGLang with --enable-metrics, llama.cpp with --metrics, and pass --metrics-url where it is elsewhere"
+	needKV       = "KV cache usage: expose the engine's metrics page"
+	needQueue    = "queue and prefill time: expose the engine's metrics page (vLLM has both)"
+	needGPU      = "GPU clocks: run the monitor on the GPU's machine, with its driver"
+	needRoofline = "the device and model shape, for the roofline: name them with --gpu and --model-config"
+	needShare    = "the share of prefill in the engine's time: expose the step histogram of the metrics page"
+	needHit      = "prefix-cache hits: enable cached-token reporting (vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report) or the metrics page"
+	needRTT      = "a round-trip time: no new connection was opened in the window"
+)
+
+// score returns the hypothesis of a cause.
+func score(id string, f *Facts) hypothesis {
+	switch id {
+	case Client:
+		return scoreClient(f)
+	case Throttle:
+		return scoreThrottle(f)
+	case KV:
+		return scoreKV(f)
+	case Cap:
+		return scoreCap(f)
+	case Network:
+		return scoreNetwork(f)
+	case Frontend:
+		return scoreFrontend(f)
+	case Host, Communication:
+		return scoreStep(f)
+	case Prefix:
+		return scorePrefix(f)
+	case Interference:
+		return scoreInterference(f)
+	case Prefill, Decode:
+		return scoreCompute(id, f)
+	case Queueing:
+		return scoreQueueing(f)
+	}
+	return hypothesis{inapplicable: true}
+}
+
+func scoreClient(f *Facts) (h hypothesis) {
+	if f.ShareSend.OK {
+		h.score = ratio(f.ShareSend.V, 0.3)
+	} else {
+		h.lack("send lag: no ok request has an intended and a send instant")
+	}
+	limits := []struct {
+		fact evidence.Fact
+		hit  bool
+	}{
+		{f.Ports, f.Ports.Above(0)},
+		{f.ClientCPU, f.ClientCPU.Above(0.7)},
+		{f.Occupancy, f.Occupancy.Below(0.9)},
+		{f.Sent, f.OpenLoop && f.Sent.Below(0.99) && f.ShareSend.Above(0.1)},
+	}
+	for _, l := range limits {
+		if l.hit {
+			h.score = math.Max(h.score, 0.9)
+			h.is(l.fact)
+		} else {
+			h.not(l.fact)
+		}
+	}
+	if h.score >= 0.3 {
+		h.is(f.ShareSend, f.Late99)
+	} else {
+		h.not(f.ShareSend)
+	}
+	return h
+}
+
+func scoreThrottle(f *Facts) (h hypothesis) {
+	switch {
+	case f.Clock.OK:
+		h.score = yes(f.Clock.V < 0.9) * ratio(1-f.Clock.V, 0.15)
+	case f.Thermal.OK || f.Power.OK:
+		h.score = ratio(math.Max(f.Thermal.Or(0), f.Power.Or(0)), 0.5)
+	}
+	if f.Thermal.Above(0.2) && f.Clock.Below(0.97) {
+		h.score = math.Max(h.score, 0.7)
+	}
+	if h.score > 0 {
+		h.is(f.Clock, f.Thermal, f.Power)
+	} else {
+		h.not(f.Clock)
+	}
+	if !f.Clock.OK && !f.Thermal.OK && !f.Power.OK {
+		h.lack(needGPU)
+	}
+	return h
+}
+
+func scoreKV(f *Facts) (h hypothesis) {
+	if f.Preempt.OK {
+		h.score = ratio(f.Preempt.V, 0.05)
+	}
+	if f.KVFull.OK {
+		h.score = math.Max(h.score, ratio(f.KVFull.V, 0.2)*yes(f.Waiting.Above(0.5) || f.Preempt.Above(0) || !f.Waiting.OK))
+	}
+	h.score = math.Max(h.score, yes(f.KV.Above(0.85) && f.Waiting.Above(1)))
+	if h.score > 0 {
+		h.is(f.Preempt, f.KVFull, f.KV, f.Waiting)
+	} else {
+		h.not(f.KV, f.Preempt)
+	}
+	if f.KV.Below(0.5) && f.Preempt.OK && f.Preempt.V == 0 {
+		h.score = 0
+	}
+	if !f.KV.OK && !f.Preempt.OK {
+		if f.BlackBox() {
+			h.lack(needMetrics)
+		} else {
+			h.lack(needKV)
+		}
+	}
+	return h
+}
+
+func scoreCap(f *Facts) (h hypothesis) {
+	slots := f.Engine == "llama_cpp" || f.Engine == "llamacpp" || f.Engine == "llama.cpp"
+	h.score = f.Pinned.Or(0) * yes(f.Waiting.Above(1)) * yes(!f.KV.OK || f.KV.V < 0.85)
+	if slots {
+		// Each slot has its own cache, so that a waiting request waits for a slot.
+		h.score = f.Pinned.Or(0) * ratio(f.Waiting.Or(0), 0.5)
+	}
+	if h.score > 0 && !f.Cap.OK {
+		h.score *= 0.9 // the cap is inferred from the largest reading
+		h.missing = append(h.missing, "the configured cap on running requests")
+	}
+	if h.score > 0 {
+		h.is(f.Pinned, f.Cap, f.Waiting, f.KV)
+	} else {
+		h.not(f.Running, f.Waiting)
+	}
+	if !f.Pinned.OK || !f.Waiting.OK {
+		h.lack(needMetrics)
+	} else if !f.KV.OK && !slots {
+		h.lack(needKV)
+	}
+	return h
+}
+
+func scoreNetwork(f *Facts) (h hypothesis) {
+	if !f.RTT.OK || !f.TTFT50.OK || f.TTFT50.V <= 0 {
+		h.lack(needRTT)
+		return h
+	}
+	h.score = ratio(f.RTT.V/f.TTFT50.V, 0.4)
+	if h.score >= 0.3 {
+		h.is(f.RTT, f.TTFT50)
+	} else {
+		h.not(f.RTT)
+	}
+	return h
+}
+
+func scoreFrontend(f *Facts) (h hypothesis) {
+	if !f.ShareFront.OK {
+		h.lack(needQueue)
+		return h
+	}
+	h.score = ratio(f.ShareFront.V, 0.6) * yes(!f.Gap50.OK || f.TTFT50.Or(0) > 5*f.Gap50.V)
+	if h.score >= 0.3 {
+		h.is(f.ShareFront, f.EngineTTFT, f.Service)
+	} else {
+		h.not(f.ShareFront)
+	}
+	return h
+}
+
+func scoreStep(f *Facts) (h hypothesis) {
+	h.is(f.Util)
+	h.score = unknownCap * yes(f.Util.Below(65) && f.Waiting.Above(1))
+	h.lack(needRoofline)
+	return h
+}
+
+func scorePrefix(f *Facts) (h hypothesis) {
+	if f.Potential.OK && f.Potential.V < 0.1 {
+		h.inapplicable = true
+		h.not(f.Potential)
+		return h
+	}
+	if !f.Potential.OK {
+		h.lack("how much of the prompts repeats: the workload does not say")
+		return h
+	}
+	if !f.Hit.OK {
+		h.score = unknownCap
+		h.lack(needHit)
+		return h
+	}
+	h.score = ratio(f.Potential.V-f.Hit.V, 0.4)
+	if h.score >= 0.3 {
+		h.is(f.Potential, f.Hit)
+	} else {
+		h.not(f.Potential, f.Hit)
+	}
+	switch {
+	case f.PrefillShare.OK:
+		h.score *= ratio(f.PrefillShare.V, 0.3)
+		h.is(f.PrefillShare)
+	case f.SharePrefill.OK:
+		h.score *= ratio(f.SharePrefill.V, 0.5)
+		h.is(f.SharePrefill)
+	default:
+		h.lack(needShare)
+	}
+	return h
+}
+
+func scoreInterference(f *Facts) (h hypothesis) {
+	if !f.Gap50.OK || !f.Gap99.OK || f.Gap50.V <= 0 {
+		h.lack("gaps between chunks: too few")
+		return h
+	}
+	h.score = ratio(f.Gap99.V/f.Gap50.V, 8) * yes(f.Gap99.V > 50) * yes(f.PromptCV.Above(1.2))
+	if h.score >= 0.3 {
+		h.is(f.Gap50, f.Gap99, f.PromptCV)
+	} else {
+		h.not(f.Gap99, f.PromptCV)
+	}
+	if h.score > 0 && !f.StepTokens.OK {
+		h.lack("tokens per step: expose the engine's step histogram")
+	}
+	return h
+}
+
+func scoreCompute(id string, f *Facts) (h hypothesis) {
+	if !f.PrefillShare.OK {
+		h.lack(needShare)
+		h.lack(needRoofline)
+		return h
+	}
+	share := f.PrefillShare.V
+	if id == Decode {
+		share = 1 - share
+	}
+	h.score = ratio(share, 0.6)
+	h.is(f.PrefillShare, f.Util)
+	h.lack(needRoofline)
+	return h
+}
+
+func scoreQueueing(f *Facts) (h hypothesis) {
+	over := f.Offered.OK && f.Served.OK && f.Served.V < 0.95*f.Offered.V && f.OpenLoop
+	switch {
+	case f.ShareQueue.OK:
+		h.score = ratio(f.ShareQueue.V, 0.5)
+		h.is(f.ShareQueue, f.Waiting)
+		if !over {
+			h.score = math.Min(h.score, 0.8)
+		}
+	case over:
+		h.score = 0.7
+	default:
+		h.lack(needQueue)
+	}
+	if over {
+		h.is(f.Offered, f.Served)
+	} else {
+		h.not(f.Offered, f.Served)
+	}
+	return h
+}
