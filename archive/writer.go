@@ -69,6 +69,7 @@ type appendFile struct {
 	w    *bufio.Writer
 	good int64 // bytes known to be whole lines
 	n    int64 // records
+	bad  bool  // a write failed: nothing more goes into this file
 }
 
 // Create makes the run directory and its files and writes the manifest with State
@@ -195,10 +196,11 @@ func (w *Writer) loop() {
 	}
 }
 
-// append writes one line. After a failure records are dropped: their files keep their
-// whole lines.
+// append writes one line. Records of a file that failed are dropped: it keeps its whole
+// lines.
 func (w *Writer) append(e entry) {
-	if w.Err() != nil {
+	a := w.files[e.file]
+	if a.bad {
 		return
 	}
 	b, err := json.Marshal(e.record)
@@ -206,7 +208,6 @@ func (w *Writer) append(e entry) {
 		w.fail(fmt.Errorf("%s: %w", e.file, err))
 		return
 	}
-	a := w.files[e.file]
 	b = append(b, '\n')
 	if _, err := a.w.Write(b); err != nil {
 		w.broken(e.file, err)
@@ -218,16 +219,17 @@ func (w *Writer) append(e entry) {
 // flush hands buffered lines to the operating system and, when hard, to the disk.
 func (w *Writer) flush(hard bool) {
 	for name, a := range w.files {
-		if w.Err() == nil && a.w.Buffered() > 0 {
-			if err := a.w.Flush(); err != nil {
-				w.broken(name, err)
-				continue
-			}
+		if a.bad {
+			continue
 		}
-		if off, err := a.f.Seek(0, io.SeekCurrent); err == nil && w.Err() == nil {
+		if err := a.w.Flush(); err != nil {
+			w.broken(name, err)
+			continue
+		}
+		if off, err := a.f.Seek(0, io.SeekCurrent); err == nil {
 			a.good = off
 		}
-		if hard && w.Err() == nil {
+		if hard {
 			if err := a.f.Sync(); err != nil {
 				w.broken(name, err)
 			}
@@ -239,6 +241,7 @@ func (w *Writer) flush(hard bool) {
 // it does not end in half a line.
 func (w *Writer) broken(name string, err error) {
 	a := w.files[name]
+	a.bad = true
 	_ = a.f.Truncate(a.good)
 	w.fail(fmt.Errorf("%s: %w", filepath.Join(w.dir, name), err))
 }
