@@ -1,0 +1,35 @@
+package sim
+
+import "time"
+
+// FrontendCost is the CPU time that the API server's one busy thread spends.
+type FrontendCost struct {
+	PerRequest     time.Duration // f0: parse, validate, hand over
+	PerPromptToken time.Duration // f1: tokenise
+	PerToken       time.Duration // f2: detokenise and write one streamed token
+}
+
+// DefaultFrontend is a healthy Python API server.
+var DefaultFrontend = FrontendCost{PerRequest: 400 * time.Microsecond, PerPromptToken: 1 * time.Microsecond, PerToken: 15 * time.Microsecond}
+
+// Frontend is the API server as one FIFO station: requests and streamed tokens pass it in
+// the order in which they reach it. The zero value with a cost is idle.
+type Frontend struct {
+	Cost FrontendCost
+	free time.Duration
+}
+
+// Request returns when a request that arrives at an instant reaches the engine.
+func (f *Frontend) Request(at time.Duration, prompt int) time.Duration {
+	return f.serve(at, f.Cost.PerRequest+time.Duration(prompt)*f.Cost.PerPromptToken)
+}
+
+// Tokens returns when n tokens that the engine made at an instant leave for the client.
+func (f *Frontend) Tokens(at time.Duration, n int) time.Duration {
+	return f.serve(at, time.Duration(n)*f.Cost.PerToken)
+}
+
+func (f *Frontend) serve(at, cost time.Duration) time.Duration {
+	f.free = max(f.free, at) + cost
+	return f.free
+}

@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/inferencebench/inferencebench/sim"
+)
+
+// Header is set to "true" on every response.
+const Header = "X-InferenceBench-Simulated"
+
+// Version is the version string of the simulated engine.
+const Version = "1.0.0+inferencebench.simulated"
+
+// Owner is the owned_by of the model.
+const Owner = "inferencebench-simulation"
+
+// Config is one simulated server.
+type Config struct {
+	Sim       sim.Config
+	ModelName string // as served; "" for the model's own name
+	// Speed is simulated seconds a second; 0 means 1.
+	Speed float64
+	// Answers knows the right answers of checkpoint items by the text of the user message;
+	// nil knows none. It must be safe for concurrent use.
+	Answers func(prompt string) (string, bool)
+	// Accuracy is the share of known items that the replies get right, decided by prompt and
+	// seed alone.
+	Accuracy float64
+	// Frontend is the CPU time of tokeniser, API server and detokeniser.
+	Frontend sim.FrontendCost
+	// Key, when not empty, is the bearer key that every request under /v1 must carry.
+	Key string
+}
+
+// Server is a running simulated server. Its methods are safe for concurrent use.
+type Server struct {
+	cfg    Config
+	model  string
+	drv    *driver
+	mux    *http.ServeMux
+	http   *http.Server
+	serial atomic.Uint64
+}
+
+// New starts the engine; nothing listens yet. The error says why the engine would not
+// start. Close must be called in every case where New succeeded.
+func New(cfg Config) (*Server, error) {
+	if cfg.Speed == 0 {
+		cfg.Speed = 1
+	}
+	if cfg.Speed < 0 || cfg.Accuracy < 0 || cfg.Accuracy > 1 {
+		return nil, fmt.Errorf("simulated server: speed %g must be positive and accuracy %g between 0 and 1", cfg.Speed, cfg.Accuracy)
+	}
+	if cfg.Frontend == (sim.FrontendCost{}) {
+		cfg.Frontend = sim.DefaultFrontend
+	}
+	eng, err := sim.New(cfg.Sim)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, model: cfg.ModelName, drv: newDriver(eng, cfg)}
+	if s.model == "" {
+		s.model = eng.Config().Model.Name
+	}
+	s.routes()
+	go s.drv.loop()
+	return s, nil
+}
+
+func (s *Server) routes() {
+	s.mux = http.NewServeMux()
+	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	s.mux.HandleFunc("POST /v1/completions", s.completions)
+	s.mux.HandleFunc("GET /v1/models", s.models)
+	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	s.mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	s.mux.HandleFunc("GET /version", s.version)
+	s.mux.HandleFunc("GET /metrics", s.metrics)
+	s.mux.HandleFunc("POST /tokenize", s.tokenize)
+	s.mux.HandleFunc("POST /reset_prefix_cache", s.reset)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, &apiError{http.StatusNotFound, "NotFoundError", "", fmt.Sprintf("the simulated engine has no %s %s", r.Method, r.URL.Path)})
+	})
+}
+
+// Handler serves the API; it lets the server run behind any listener.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(Header, "true")
+		if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 200 {
+			w.Header().Set("X-Request-Id", id)
+		}
+		if s.cfg.Key != "" && len(r.URL.Path) > 3 && r.URL.Path[:4] == "/v1/" && r.Header.Get("Authorization") != "Bearer "+s.cfg.Key {
+			writeError(w, &apiError{http.StatusUnauthorized, "AuthenticationError", "", "the API key is missing or wrong"})
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// Start listens on addr, such as "127.0.0.1:0", and returns the base URL.
+func (s *Server) Start(addr string) (url string, err error) {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", fmt.Errorf("simulated server: %w", err)
+	}
+	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.http.Serve(ln) }() // ends with ErrServerClosed in Close
+	return "http://" + ln.Addr().String(), nil
+}
+
+// Close stops listening, ends open requests and stops the engine.
+func (s *Server) Close() error {
+	s.drv.stop()
+	if s.http == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.http.Close()
+	}
+	return err
+}
+
+// Telemetry returns what the simulated device's driver would report now.
+func (s *Server) Telemetry() sim.Telemetry {
+	s.drv.mu.Lock()
+	defer s.drv.mu.Unlock()
+	return s.drv.eng.GPU(s.drv.simNow())
+}
+
+// Engine returns the engine's configuration as resolved and how its memory is divided.
+func (s *Server) Engine() (sim.Config, sim.Memory) { return s.drv.eng.Config(), s.drv.eng.Memory() }
+
+// Behind returns how far the engine fell behind the wall clock in all, in simulated time:
+// above zero, this machine was too slow for the load and the speed.
+func (s *Server) Behind() time.Duration {
+	s.drv.mu.Lock()
+	defer s.drv.mu.Unlock()
+	return s.drv.behind
+}
