@@ -58,11 +58,11 @@ func (s *scan) distribution(a *archive.Analysis, id, title, note string, by map[
 	all = all[firstPositive(all):]
 	d := distribution{Title: title, Note: note}
 	span, log := spanOf(all)
-	hist := &chart.Plot{ID: "d-" + id + "-h", Title: title, Note: note, YUnit: "", XUnit: "ms", X: span, XLog: log, Height: 110, HideX: true, Compact: true, Group: "d-" + id, Empty: "No successful request of the measured load has one."}
+	hist := &chart.Plot{ID: "d-" + id + "-h", Title: title, Note: note, YUnit: "", XUnit: "ms", X: span, XLog: log, Height: 110, HideX: true, Compact: true, NoLegend: true, Group: "d-" + id, Empty: "No successful request of the measured load has one."}
 	cum := &chart.Plot{ID: "d-" + id + "-c", Title: "Share at or below", YUnit: "%", XUnit: "ms", X: span, XLog: log, Y: chart.Span{Lo: 0, Hi: 100}, Height: 150, Compact: true, Group: "d-" + id, Empty: "–"}
 	if len(all) > 0 {
 		x, y, w := histogram(all, span, log, 48)
-		hist.Series = []chart.Series{{Name: "count", Mode: chart.Bars, Color: 1, X: x, Y: y, Width: w}}
+		hist.Series = []chart.Series{{Name: "count in the bar", Mode: chart.Bars, Color: 1, X: x, Y: y, Width: w}}
 		for i, n := range names {
 			if len(names) == 1 {
 				n = "all"
@@ -92,7 +92,7 @@ func firstPositive(sorted []float64) int {
 }
 
 // spanOf is the axis that holds the values: logarithmic when they spread over more than
-// a factor of 20.
+// a factor of 8.
 func spanOf(sorted []float64) (chart.Span, bool) {
 	if len(sorted) == 0 {
 		return chart.Span{Lo: 0, Hi: 1}, false
@@ -101,7 +101,7 @@ func spanOf(sorted []float64) (chart.Span, bool) {
 	if lo == hi {
 		return chart.Span{Lo: lo * 0.9, Hi: hi * 1.1}, false
 	}
-	if hi/lo > 20 {
+	if hi/lo > 8 {
 		return chart.Span{Lo: math.Max(lo, quantile(sorted, 0.001)/4) * 0.95, Hi: hi * 1.05}, true
 	}
 	pad := (hi - lo) * 0.03

@@ -143,7 +143,7 @@ func (s *scan) latencyPlot() *chart.Plot {
 }
 
 // rolling is a quantile of the good requests in each of about 40 slices of time; a slice
-// with fewer than five is a gap.
+// with fewer than three is a gap.
 func (s *scan) rolling(val func(point) float64, q float64) (x, y []float64) {
 	const slicesOfTime = 40
 	w := max(s.end, 1e-9) / slicesOfTime
@@ -154,18 +154,18 @@ func (s *scan) rolling(val func(point) float64, q float64) (x, y []float64) {
 			cells[i] = append(cells[i], v)
 		}
 	}
-	any5 := false
+	some := false
 	for i, c := range cells {
 		x = append(x, (float64(i)+0.5)*w)
-		if len(c) < 5 {
+		if len(c) < 3 {
 			y = append(y, math.NaN())
 			continue
 		}
-		any5 = true
+		some = true
 		slices.Sort(c)
 		y = append(y, quantile(c, q))
 	}
-	if !any5 {
+	if !some {
 		return nil, nil
 	}
 	return x, y

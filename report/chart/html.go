@@ -63,6 +63,9 @@ func (p *Plot) caption(b *strings.Builder, unit string) {
 			shown++
 		}
 	}
+	if p.NoLegend {
+		shown = 0
+	}
 	if shown > 1 || shown == 1 && p.Series[0].Name != p.Title && p.Series[0].Name != "" {
 		b.WriteString(`<ul class="ch-legend">`)
 		for _, s := range p.Series {
@@ -190,16 +193,21 @@ func (p *Plot) labels(b *strings.Builder, x axis) {
 	b.WriteString(`<div class="ch-labels" aria-hidden="true">`)
 	for _, r := range p.Regions {
 		lo, hi := clampTo(x.at(r.From)), clampTo(x.at(r.To))
-		if r.Label != "" && hi-lo > 0.03 {
+		if r.Label != "" && hi-lo > 0.07 {
 			fmt.Fprintf(b, `<span class="ch-rlabel" data-x="%s" data-x2="%s" style="left:%s%%;width:%s%%">%s</span>`, num(r.From), num(r.To), pct(lo), pct(hi-lo), esc(r.Label))
 		}
 	}
+	last, low := -1.0, false
 	for _, m := range p.Marks {
 		if f := x.at(m.X); m.Label != "" && f >= 0 && f <= 1 {
 			class := "ch-mlabel ch-k" + esc(m.Kind)
 			if f > 0.8 {
 				class += " ch-left"
 			}
+			if low = last >= 0 && math.Abs(f-last) < 0.12 && !low; low { // keep neighbours apart
+				class += " ch-low"
+			}
+			last = f
 			fmt.Fprintf(b, `<span class="%s" data-x="%s" style="left:%s%%">%s</span>`, class, num(m.X), pct(f), esc(m.Label))
 		}
 	}

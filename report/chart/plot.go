@@ -62,6 +62,7 @@ type Plot struct {
 	X, Y         Span
 	HideX        bool // no labels on the x axis, for stacked plots
 	Compact      bool // legend and title on one line, for stacked plots
+	NoLegend     bool
 
 	Series  []Series
 	Marks   []Mark
