@@ -1,0 +1,290 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+
+	"github.com/inferencebench/inferencebench/archive"
+)
+
+// Do sends the call, waits for the reply to end and fills rec: T (all but Intended),
+// Chunks, Usage, Asked.MaxTokens, Conn, Finish, Text, Reasoning, ToolCalls, the hashes,
+// Status, Error and Annotations, to which it adds. It leaves the other fields alone, never
+// panics, and keeps no reference to call or rec after it returns. When ctx ends first, the
+// request is cancelled with what it had.
+//
+// A request is sent twice only where the server refused the name of a body field and the
+// client knows the other one; the first try is then in rec.Attempts.
+func (c *Client) Do(ctx context.Context, call *Call, rec *archive.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "panic: %v", p)
+			c.close(rec)
+		}
+	}()
+	if call.MaxTokens > 0 {
+		rec.Asked.MaxTokens = archive.Some(call.MaxTokens)
+	}
+	for {
+		s := c.shape()
+		body, err := c.render(call, s)
+		if err != nil {
+			rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
+			c.close(rec)
+			return
+		}
+		sum := sha256.Sum256(body)
+		rec.BodySHA256 = hex.EncodeToString(sum[:])
+		c.exchange(ctx, call, body, rec)
+		note, again := c.adapt(rec.Error, s, call)
+		if !again {
+			return
+		}
+		rec.Attempts = append(rec.Attempts, rec.Error)
+		rec.Annotations = append(rec.Annotations, note)
+		c.clear(rec)
+	}
+}
+
+// clear takes the traces of a try out of the record.
+func (c *Client) clear(rec *archive.Request) {
+	rec.T = archive.Times{Intended: rec.T.Intended}
+	rec.Chunks, rec.Usage, rec.Conn = archive.Chunks{}, archive.Usage{}, archive.Conn{Wait: rec.Conn.Wait}
+	rec.Finish, rec.Text, rec.Reasoning, rec.ToolCalls, rec.TextSHA256 = "", "", "", "", ""
+	rec.Status, rec.Error = "", nil
+}
+
+// close gives a record the end that it lacks.
+func (c *Client) close(rec *archive.Request) {
+	if !rec.T.Done.Known() {
+		rec.T.Done = c.cfg.Clock.Now()
+	}
+	if rec.Usage.Source == "" {
+		rec.Usage.Source = archive.UsageNone
+	}
+}
+
+// tryState is what the callbacks of one exchange share.
+type tryState struct {
+	mu       sync.Mutex
+	conn     *stampConn
+	failure  *archive.Failure // the limit that passed
+	got      archive.Instant  // when there was a connection
+	reused   bool
+	conns    int // connections tried
+	attached bool
+}
+
+// exchange makes one request and reads its reply to the end.
+func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *archive.Request) {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	st := &tryState{}
+	w := &watch{client: c}
+	w.cancel = func(f *archive.Failure) {
+		st.mu.Lock()
+		st.failure = f
+		st.mu.Unlock()
+		cancel()
+	}
+	defer w.stop()
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		sc := under(info.Conn)
+		st.mu.Lock()
+		st.conn, st.reused, st.got = sc, info.Reused, c.cfg.Clock.Now()
+		st.conns++
+		first := st.conns == 1
+		st.mu.Unlock()
+		if sc != nil {
+			sc.begin()
+		}
+		if first {
+			w.begin()
+		}
+	}}
+	req, err := c.request(httptrace.WithClientTrace(ctx, trace), call, body)
+	if err != nil {
+		rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
+		c.close(rec)
+		return
+	}
+	r := &reply{client: c, rec: rec}
+	r.reserve(call.MaxTokens)
+	resp, err := c.transport.RoundTrip(req)
+	var last arrival
+	if err == nil {
+		last, err = c.read(resp, st, w, r)
+	}
+	w.stop()
+	var broke *archive.Failure
+	if err != nil {
+		broke = c.broke(parent, st, err)
+	}
+	rec.T.Done = c.cfg.Clock.Now()
+	c.connection(rec, st)
+	if r.status == 0 {
+		rec.Status, rec.Error = archive.StatusFailed, broke
+		rec.Usage.Source = archive.UsageNone
+	} else {
+		if broke == nil && last.at.Known() {
+			rec.T.Done = last.at
+		}
+		r.end(broke, last)
+	}
+	if rec.Error != nil && rec.Error.Kind == archive.FailEnded {
+		rec.Status = archive.StatusCancelled
+	}
+}
+
+func (c *Client) request(ctx context.Context, call *Call, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header.Clone()
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+		req.Header.Del("Host")
+	}
+	if call.ID != "" {
+		req.Header.Set("X-Request-Id", call.ID)
+	}
+	for name, value := range call.Header {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+// readSize is the buffer for the body: a chunk has a few hundred bytes.
+const readSize = 4 << 10
+
+var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// read reads the body to its end, which lets the connection carry the next request. It
+// returns when the last bytes came; the error is nil for a clean end.
+func (c *Client) read(resp *http.Response, st *tryState, w *watch, r *reply) (arrival, error) {
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	st.mu.Lock()
+	sc := st.conn
+	st.mu.Unlock()
+	var reads uint64
+	latest := func() arrival {
+		if sc != nil {
+			return sc.latest()
+		}
+		reads++
+		now := c.cfg.Clock.Now()
+		return arrival{at: now, user: now, read: reads}
+	}
+	last := latest()
+	w.byteT.Store(int64(last.user))
+	r.head(resp.StatusCode, resp.Header, resp.Proto, last)
+	buf := readBuffers.Get().(*[readSize]byte)
+	defer readBuffers.Put(buf)
+	for {
+		n, err := resp.Body.Read(buf[:])
+		if n > 0 || err == io.EOF {
+			last = latest()
+		}
+		if n > 0 {
+			w.byteT.Store(int64(last.user))
+			r.body(buf[:n], last)
+			if r.rec.T.First.Known() {
+				w.token.Store(true)
+			}
+			if r.over || r.failure != nil {
+				w.finished(last.user)
+			}
+			if r.broken {
+				return last, nil
+			}
+		}
+		if err == io.EOF { //nolint:errorlint // the body's reader returns it bare
+			return last, nil
+		}
+		if err != nil {
+			return last, err
+		}
+	}
+}
+
+// broke says why an exchange did not come to its end.
+func (c *Client) broke(parent context.Context, st *tryState, err error) *archive.Failure {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.failure != nil {
+		return st.failure
+	}
+	if parent.Err() != nil {
+		return c.fail(archive.FailEnded, "ended while open: %v", context.Cause(parent))
+	}
+	if st.conns == 0 {
+		// No connection: not even a reused one was found.
+		var dial *dialError
+		if !errors.As(err, &dial) {
+			return c.fail(archive.FailConnect, "%s%v", c.proxyWords(), err)
+		}
+	}
+	return c.fail(brokenKind(err), "%v", err)
+}
+
+func (c *Client) proxyWords() string {
+	if c.proxy == nil {
+		return ""
+	}
+	return fmt.Sprintf("proxy %s: ", c.proxy.Redacted())
+}
+
+// connection fills what is known of the connection.
+func (c *Client) connection(rec *archive.Request, st *tryState) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.conns == 0 {
+		return
+	}
+	conn := &rec.Conn
+	conn.Reused = archive.Some(st.reused)
+	conn.Stamp = "user"
+	fresh := int64(0)
+	if st.reused {
+		c.reused.Add(1)
+	}
+	if sc := st.conn; sc != nil {
+		sent, lag := sc.exchange()
+		rec.T.Send = sent
+		if sc.kernel != nil {
+			conn.Stamp = "kernel"
+		}
+		if lag >= 0 {
+			conn.Lag = archive.Some(lag)
+		}
+		if !st.reused {
+			conn.Dial = archive.Some(int64(sc.dial))
+			if sc.tls > 0 {
+				conn.TLS = archive.Some(int64(sc.tls))
+			}
+			fresh = int64(sc.dial + sc.tls)
+		}
+	}
+	if rec.T.Intended.Known() && !conn.Wait.Known() {
+		conn.Wait = archive.Some(max(0, int64(st.got-rec.T.Intended)-fresh))
+	}
+	if st.conns > 1 {
+		rec.Annotations = append(rec.Annotations, archive.Annotation{Code: "connection_replaced", Message: "The server had closed the idle connection that the request was given: it went out on another one."})
+	}
+}
+
+// reserve makes room for a reply of the given number of tokens.
+func (r *reply) reserve(tokens int) {
+	n := min(max(tokens, 16), 4096)
+	r.text = make([]byte, 0, 5*n)
+	r.rec.Chunks.T = make([]archive.Instant, 0, n)
+}
