@@ -14,14 +14,14 @@ import (
 
 // The limits of the validity gates.
 const (
-	maxErrorShare   = 0.01
-	minLag          = 5.0  // ms
-	lagShare        = 0.02 // of the median time to first token
-	minAchieved     = 0.99
-	maxClientCPU    = 0.7
-	maxGCPause      = 2.0 // ms
-	minOccupancy    = 0.9
-	minRequests     = 10
+	maxErrorShare = 0.01
+	minLag        = 5.0  // ms
+	lagShare      = 0.02 // of the median time to first token
+	minAchieved   = 0.99
+	maxClientCPU  = 0.7
+	maxGCPause    = 2.0 // ms
+	minOccupancy  = 0.9
+	minRequests   = 10
 	// A closed loop needs twice the P95 latency for a second generation of requests; in an
 	// open loop that is overloaded the latency itself grows with the window.
 	closedLatencies = 2.0
