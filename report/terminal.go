@@ -256,7 +256,11 @@ func (p *paper) latencies(a *archive.Analysis) {
 func (p *paper) estimate(label string, e archive.Estimate, dec int) {
 	v, ok := e.Value.Get()
 	if !ok {
-		p.row(label, "", p.clean("withheld: "+e.Reason))
+		why := "withheld: " + e.Reason
+		if x, ok := e.Sample.Get(); ok {
+			why += " (observed " + strconv.FormatFloat(x, 'f', dec, 64) + ")"
+		}
+		p.row(label, "", p.clean(why))
 		return
 	}
 	remark := ""

@@ -64,7 +64,10 @@ type latencyRow struct {
 }
 
 // cell is one estimate, ready to print.
-type cell struct{ Value, Interval, Reason string }
+type cell struct {
+	Value, Interval, Reason string
+	Sample                  string // indicative value of a withheld number
+}
 
 type findingView struct {
 	archive.Finding
@@ -89,10 +92,11 @@ func plain(v float64, unit string) string { return quantity.Format(v, unit) }
 func cellOf(e archive.Estimate, unit string) cell {
 	v, ok := e.Value.Get()
 	if !ok {
-		return cell{Reason: e.Reason}
-	}
-	if unit == "" || unit == "ratio" {
-		unit = ""
+		c := cell{Reason: e.Reason}
+		if x, ok := e.Sample.Get(); ok {
+			c.Sample = plain(x, unit)
+		}
+		return c
 	}
 	c := cell{Value: plain(v, unit)}
 	lo, ok1 := e.Low.Get()
@@ -113,7 +117,7 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 	p := &page{
 		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
 		When: m.Epoch.Add(time.Duration(m.Started)).UTC().Format("2 January 2006, 15:04 UTC"), Length: chart.Clock(math.Max(0, s.end)),
-		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a, "all"),
+		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a),
 		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Scopes: scopes(a),
 		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
 		Config: configText(m.Config), Skipped: s.skipped, SkippedN: s.skippedN, Notes: annotations(m, a), Terms: terms(),
@@ -274,12 +278,16 @@ func blockRows(a *archive.Analysis) []blockRow {
 
 var tableStats = []string{"mean", "p50", "p90", "p95", "p99", "max"}
 
-// latencyRows are the metrics with a distribution over one scope.
-func latencyRows(a *archive.Analysis, scope string) []latencyRow {
+// latencyRows are the metrics that people ask for first, over the whole run.
+func latencyRows(a *archive.Analysis) []latencyRow {
 	var out []latencyRow
-	for i := range a.Metrics {
-		m := &a.Metrics[i]
-		if m.Scope != scope {
+	gap, _ := gapMetric(a)
+	for _, id := range []string{"ttft", "tpot", "", "e2e", "output_speed", "send_lag"} {
+		m, ok := gap, gap != nil
+		if id != "" {
+			m, ok = metricOf(a, "all", id)
+		}
+		if !ok {
 			continue
 		}
 		if _, single := m.Stats["value"]; single {

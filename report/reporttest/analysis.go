@@ -51,7 +51,7 @@ func stats(v []float64) map[string]archive.Estimate {
 	out["max"] = archive.Estimate{Value: archive.Some(v[len(v)-1])}
 	for name, p := range map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99} {
 		if len(v) < need[name] {
-			out[name] = archive.Estimate{Reason: fmt.Sprintf("needs %d values, has %d", need[name], len(v))}
+			out[name] = archive.Estimate{Reason: fmt.Sprintf("needs %d values, has %d", need[name], len(v)), Sample: archive.Some(v[int(p*float64(len(v)-1))])}
 			continue
 		}
 		spread := math.Sqrt(p * (1 - p) / float64(len(v)))
