@@ -17,7 +17,11 @@ var DefaultFrontend = FrontendCost{PerRequest: 400 * time.Microsecond, PerPrompt
 type Frontend struct {
 	Cost FrontendCost
 	free time.Duration
+	busy time.Duration
 }
+
+// Busy is the CPU time spent so far.
+func (f *Frontend) Busy() time.Duration { return f.busy }
 
 // Request returns when a request that arrives at an instant reaches the engine.
 func (f *Frontend) Request(at time.Duration, prompt int) time.Duration {
@@ -31,5 +35,6 @@ func (f *Frontend) Tokens(at time.Duration, n int) time.Duration {
 
 func (f *Frontend) serve(at, cost time.Duration) time.Duration {
 	f.free = max(f.free, at) + cost
+	f.busy += cost
 	return f.free
 }

@@ -19,7 +19,7 @@ const Header = "X-InferenceBench-Simulated"
 const Version = "1.0.0+inferencebench.simulated"
 
 // Owner is the owned_by of the model.
-const Owner = "inferencebench-simulation"
+const Owner = "inferencebench-sim"
 
 // Config is one simulated server.
 type Config struct {
@@ -94,6 +94,7 @@ func (s *Server) routes() {
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(Header, "true")
+		w.Header().Set("Server", Owner)
 		if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 200 {
 			w.Header().Set("X-Request-Id", id)
 		}

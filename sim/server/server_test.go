@@ -288,7 +288,7 @@ func TestAnswersAtTheGivenAccuracy(t *testing.T) {
 
 func TestInfoPages(t *testing.T) {
 	h := start(t, Config{})
-	if _, _, body := get(t, h.URL+"/v1/models"); !strings.Contains(body, `"owned_by":"inferencebench-simulation"`) || !strings.Contains(body, `"max_model_len":131072`) {
+	if _, _, body := get(t, h.URL+"/v1/models"); !strings.Contains(body, `"owned_by":"inferencebench-sim"`) || !strings.Contains(body, `"max_model_len":131072`) {
 		t.Errorf("models page is %s", body)
 	}
 	if _, _, body := get(t, h.URL+"/version"); !strings.Contains(body, "simulated") {
