@@ -1,0 +1,58 @@
+# InferenceBench. `make help` lists the targets.
+
+BIN     := bin/inferencebench
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+VENV    := .venv/real
+
+# The GPU binding needs a C compiler. Without one Go builds the same program without it.
+export CGO_CFLAGS := -Wno-deprecated-declarations
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/inferencebench
+	@mkdir -p bin
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/inferencebench
+
+.PHONY: demo
+demo: ## run the built-in campaign against the simulated engine and print the report's path
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/inferencebench
+	$(BIN) run
+
+.PHONY: test
+test: ## run all tests that need nothing but Go
+	CGO_ENABLED=0 go test ./...
+
+.PHONY: race
+race: ## run the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -shuffle=on ./...
+
+.PHONY: test-real
+test-real: ## run a campaign against a real llama.cpp server (sets up its own Python environment)
+	scripts/test-real $(VENV)
+
+.PHONY: test-browser
+test-browser: ## open reports in Chromium and check them (needs chromium)
+	CGO_ENABLED=0 INFERENCEBENCH_BROWSER=1 go test -count=1 ./report/...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (default 10s)
+	scripts/fuzz $(or $(FUZZTIME),10s)
+
+.PHONY: lint
+lint: ## gofmt, vet, tidy, staticcheck
+	scripts/lint
+
+.PHONY: bench
+bench: ## Go benchmarks with allocations
+	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: clean
+clean: ## remove what the targets above made
+	rm -rf bin .venv

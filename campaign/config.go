@@ -1,0 +1,278 @@
+package campaign
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/inferencebench/inferencebench/archive"
+)
+
+// Config is one campaign. Its YAML form is the campaign file; its JSON form, with
+// defaults filled in and secrets absent by construction, goes into the manifest.
+type Config struct {
+	// Name becomes part of the run directory's name.
+	Name string `yaml:"name" json:"name"`
+	// Seed makes every random choice reproducible.
+	Seed uint64 `yaml:"seed" json:"seed"`
+	// Out is the folder that holds run directories.
+	Out string `yaml:"out" json:"out"`
+
+	Target      Target      `yaml:"target" json:"target"`
+	Workload    Workload    `yaml:"workload" json:"workload"`
+	Checkpoints Checkpoints `yaml:"checkpoints" json:"checkpoints"`
+	Monitor     Monitor     `yaml:"monitor" json:"monitor"`
+
+	// SLO lists objectives, such as "ttft_p99<500ms". A missed one fails the run's gate.
+	SLO []string `yaml:"slo" json:"slo"`
+	// MaxErrorRate is the share of failed requests, from 0 to 1, above which the run's
+	// gate fails. Unset, errors are reported but gate nothing.
+	MaxErrorRate *float64 `yaml:"max_error_rate" json:"max_error_rate"`
+
+	// Phases run one after the other.
+	Phases []Phase `yaml:"phases" json:"phases"`
+}
+
+// Target is the server under test.
+type Target struct {
+	// URL is the server's base URL, with or without /v1. Empty means the embedded
+	// simulated engine.
+	URL string `yaml:"url" json:"url"`
+	// Model is the model name to send. Empty: the only one that /v1/models lists.
+	Model string `yaml:"model" json:"model"`
+	// Endpoint is "chat" or "completions".
+	Endpoint string `yaml:"endpoint" json:"endpoint"`
+	// Headers are sent with every request. A value of the form ${NAME} is read from the
+	// environment; values are never recorded.
+	Headers map[string]string `yaml:"headers" json:"-"`
+	// KeyEnv names the environment variable that holds the bearer key.
+	KeyEnv string `yaml:"key_env" json:"key_env"`
+	// CAFile is a PEM file of certificates to trust beside the system's.
+	CAFile string `yaml:"ca_file" json:"ca_file,omitempty"`
+	// Insecure accepts any certificate.
+	Insecure bool `yaml:"insecure" json:"insecure,omitempty"`
+	// Proxy is a proxy URL, or "env" for the proxy of the environment. Empty: none.
+	Proxy string `yaml:"proxy" json:"-"`
+	// ExtraBody is merged into every request body.
+	ExtraBody map[string]any `yaml:"extra_body" json:"extra_body,omitempty"`
+	// NoStream asks for whole answers instead of streams.
+	NoStream bool `yaml:"no_stream" json:"no_stream,omitempty"`
+	// Timeouts limit one request. 0 is no limit.
+	Timeouts Timeouts `yaml:"timeouts" json:"timeouts"`
+	// ContextLimit is the server's context in tokens; 0 takes what the server tells.
+	ContextLimit int `yaml:"context_limit" json:"context_limit,omitempty"`
+}
+
+// Timeouts limit the stages of one request; 0 is no limit.
+type Timeouts struct {
+	Connect    Duration `yaml:"connect" json:"connect"`
+	FirstToken Duration `yaml:"first_token" json:"first_token"`
+	Idle       Duration `yaml:"idle" json:"idle"`
+	Total      Duration `yaml:"total" json:"total"`
+}
+
+// Workload is what the users of the campaign talk about, and how long.
+type Workload struct {
+	// ISL and OSL are the lengths of new input and of output, in tokens: a number,
+	// "uniform(a,b)", "lognormal(mu,sigma)[min,max]", or "preset:NAME".
+	ISL string `yaml:"isl" json:"isl"`
+	OSL string `yaml:"osl" json:"osl"`
+	// Turns is the number of user turns of a session, in the same notation.
+	Turns string `yaml:"turns" json:"turns"`
+	// Think is the pause of a user between a reply and the next turn: a time, or
+	// "lognormal(5s,0.6)".
+	Think string `yaml:"think" json:"think"`
+	// Tasks weighs the task kinds, as "chat=3,code=1"; empty is the built-in mix.
+	Tasks string `yaml:"tasks" json:"tasks,omitempty"`
+	// SharedPrefix is the length of a system prompt that all sessions share, in tokens.
+	SharedPrefix int `yaml:"shared_prefix" json:"shared_prefix,omitempty"`
+	// ReusePrompts sends the same prompts as an earlier run with this seed. By default
+	// each run's prompts are its own, so that they do not hit a warm prefix cache.
+	ReusePrompts bool `yaml:"reuse_prompts" json:"reuse_prompts,omitempty"`
+	// IgnoreEOS asks the server for exactly OSL tokens, where it understands that.
+	IgnoreEOS bool `yaml:"ignore_eos" json:"ignore_eos,omitempty"`
+	// Temperature is sent when set.
+	Temperature *float64 `yaml:"temperature" json:"temperature,omitempty"`
+}
+
+// Checkpoints are scored items sent inside the load.
+type Checkpoints struct {
+	Enabled bool `yaml:"enabled" json:"enabled"`
+	// Every is how many sessions of load go by between two items.
+	Every int `yaml:"every" json:"every"`
+	// GSM8K is a file of the real data set; empty uses the built-in items.
+	GSM8K string `yaml:"gsm8k" json:"gsm8k,omitempty"`
+}
+
+// Monitor says what to watch, and how often.
+type Monitor struct {
+	Interval Duration `yaml:"interval" json:"interval"`
+	// MetricsURL overrides the metrics page that discovery finds; "none" reads none.
+	MetricsURL string `yaml:"metrics_url" json:"metrics_url,omitempty"`
+	// Metrics reads the engine's metrics page.
+	GPU bool `yaml:"gpu" json:"gpu"`
+}
+
+// Phase is one traffic shape over a window. It has either a Concurrency (closed loop) or
+// a Rate (open loop), and ends at Requests or Duration, whichever comes first.
+type Phase struct {
+	Name string `yaml:"name" json:"name"`
+	// Concurrency is how many sessions are active at any moment.
+	Concurrency int `yaml:"concurrency" json:"concurrency,omitempty"`
+	// Rate is how many sessions start each second.
+	Rate float64 `yaml:"request_rate" json:"request_rate,omitempty"`
+	// Arrival is the process of an open loop: "poisson" or "constant".
+	Arrival string `yaml:"arrival" json:"arrival,omitempty"`
+	// MaxInFlight bounds the open requests of an open loop; 0 is no bound.
+	MaxInFlight int      `yaml:"max_in_flight" json:"max_in_flight,omitempty"`
+	Requests    int      `yaml:"requests" json:"requests,omitempty"`
+	Duration    Duration `yaml:"duration" json:"duration,omitempty"`
+	// Warmup is sent first and left out of the metrics.
+	Warmup Warmup `yaml:"warmup" json:"warmup"`
+	// Drain is how long open requests may go on after the phase's end.
+	Drain Duration `yaml:"drain" json:"drain"`
+}
+
+// Load describes the shape in words, such as "concurrency 16".
+func (p Phase) Load() string {
+	if p.Rate > 0 {
+		return fmt.Sprintf("%g sessions/s, %s arrivals", p.Rate, p.Arrival)
+	}
+	return fmt.Sprintf("concurrency %d", p.Concurrency)
+}
+
+// Warmup is a number of requests or a time; the zero Warmup is none.
+type Warmup struct {
+	Requests int
+	Duration time.Duration
+}
+
+// Duration is a time.Duration that is written as "30s" in YAML and JSON.
+type Duration time.Duration
+
+// UnmarshalYAML reads "30s", "1m30s" and the like. A bare number has no unit, so it is
+// refused.
+func (d *Duration) UnmarshalYAML(n ast.Node) error {
+	s := scalar(n)
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return at(n, fmt.Sprintf("%q is not a duration: write a number with a unit, such as 30s, 2m or 500ms", s))
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalYAML writes the Go notation.
+func (d Duration) MarshalYAML() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// MarshalJSON writes the Go notation.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// ParseWarmup reads a count such as "20" or a time such as "10s".
+func ParseWarmup(s string) (Warmup, error) {
+	if n, err := strconv.Atoi(s); err == nil {
+		return Warmup{Requests: n}, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return Warmup{}, fmt.Errorf("%q is neither a number of requests nor a time such as 10s", s)
+	}
+	return Warmup{Duration: d}, nil
+}
+
+// UnmarshalYAML reads what ParseWarmup reads.
+func (w *Warmup) UnmarshalYAML(n ast.Node) error {
+	v, err := ParseWarmup(scalar(n))
+	if err != nil {
+		return at(n, err.Error())
+	}
+	*w = v
+	return nil
+}
+
+// String writes what ParseWarmup reads.
+func (w Warmup) String() string {
+	if w.Duration > 0 {
+		return w.Duration.String()
+	}
+	return fmt.Sprint(w.Requests)
+}
+
+// MarshalYAML writes what UnmarshalYAML reads.
+func (w Warmup) MarshalYAML() ([]byte, error) { return []byte(w.String()), nil }
+
+// MarshalJSON writes what ParseWarmup reads.
+func (w Warmup) MarshalJSON() ([]byte, error) { return json.Marshal(w.String()) }
+
+// Defaults that a Config starts from.
+const (
+	DefaultOut         = "runs"
+	DefaultEndpoint    = "chat"
+	DefaultKeyEnv      = "OPENAI_API_KEY"
+	DefaultISL         = "512"
+	DefaultOSL         = "128"
+	DefaultTurns       = "uniform(1,3)"
+	DefaultThink       = "lognormal(500ms,0.6)"
+	DefaultEvery       = 10
+	DefaultInterval    = Duration(time.Second)
+	DefaultConnect     = Duration(10 * time.Second)
+	DefaultConcurrency = 8
+	DefaultDuration    = Duration(60 * time.Second)
+	DefaultDrain       = Duration(30 * time.Second)
+	DefaultArrival     = "poisson"
+)
+
+// Default returns the campaign against a server that the user names: one phase at a
+// modest concurrency.
+func Default() *Config {
+	c := base()
+	c.Name = "run"
+	c.Phases = []Phase{{
+		Name: "main", Concurrency: DefaultConcurrency, Duration: DefaultDuration,
+		Warmup: Warmup{Duration: 5 * time.Second}, Drain: DefaultDrain,
+	}}
+	return c
+}
+
+// Demo returns the built-in campaign against the simulated engine: a closed loop, then
+// an open one with more bursts than the closed loop can make.
+func Demo() *Config {
+	c := base()
+	c.Name = "demo"
+	c.Phases = []Phase{
+		{
+			Name: "steady", Concurrency: 16, Duration: Duration(20 * time.Second),
+			Warmup: Warmup{Duration: 3 * time.Second}, Drain: DefaultDrain,
+		},
+		{
+			Name: "open", Rate: 8, Arrival: DefaultArrival, Duration: Duration(15 * time.Second),
+			Warmup: Warmup{Duration: 2 * time.Second}, Drain: DefaultDrain,
+		},
+	}
+	return c
+}
+
+func base() *Config {
+	return &Config{
+		Seed: 1,
+		Out:  DefaultOut,
+		Target: Target{
+			Endpoint: DefaultEndpoint, KeyEnv: DefaultKeyEnv,
+			Timeouts: Timeouts{Connect: DefaultConnect},
+		},
+		Workload:    Workload{ISL: DefaultISL, OSL: DefaultOSL, Turns: DefaultTurns, Think: DefaultThink},
+		Checkpoints: Checkpoints{Enabled: true, Every: DefaultEvery},
+		Monitor:     Monitor{Interval: DefaultInterval, GPU: true},
+	}
+}
+
+// temperature returns the workload's temperature as records know it.
+func (w Workload) temperature() archive.Opt[float64] {
+	if w.Temperature == nil {
+		return archive.Opt[float64]{}
+	}
+	return archive.Some(*w.Temperature)
+}

@@ -1,0 +1,103 @@
+package campaign_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/inferencebench/inferencebench/campaign"
+)
+
+func load(path string) (*campaign.Config, error) {
+	f, err := campaign.Load(path, campaign.Default())
+	if err != nil {
+		return nil, err
+	}
+	f.Config.Resolve()
+	return f.Config, f.Locate(f.Config.Validate())
+}
+
+func TestGoodFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.good.yaml")
+	if len(files) == 0 {
+		t.Fatal("no files")
+	}
+	for _, path := range files {
+		if _, err := load(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestBadFiles loads one file a rule. Its first lines say what the message must hold.
+func TestBadFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.bad.yaml")
+	if len(files) == 0 {
+		t.Fatal("no files")
+	}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = load(path)
+		if err == nil {
+			t.Errorf("%s: loaded without an error", path)
+			continue
+		}
+		wants := 0
+		for line := range strings.Lines(string(b)) {
+			want, ok := strings.CutPrefix(strings.TrimSpace(line), "# want: ")
+			if !ok {
+				continue
+			}
+			wants++
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s:\n got %v\nwant %s", path, err, want)
+			}
+		}
+		if wants == 0 {
+			t.Errorf("%s: says no '# want: '", path)
+		}
+	}
+}
+
+func TestFileOverDefaults(t *testing.T) {
+	c, err := load("testdata/full.good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Phases) != 2 || c.Phases[0].Warmup.Requests != 10 || c.Phases[1].Warmup.Duration != 5*time.Second {
+		t.Errorf("phases = %+v", c.Phases)
+	}
+	if c.Target.KeyEnv != campaign.DefaultKeyEnv || time.Duration(c.Target.Timeouts.Connect) != 10*time.Second {
+		t.Errorf("a field that the file leaves out lost its default: %+v", c.Target)
+	}
+	if c.Workload.Temperature == nil || *c.Workload.Temperature != 0 {
+		t.Errorf("temperature = %v; want a known 0", c.Workload.Temperature)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.yaml")
+	for _, path := range files {
+		if b, err := os.ReadFile(path); err == nil {
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<14 {
+			t.Skip("longer than a campaign")
+		}
+		file, err := campaign.Parse("fuzz.yaml", b, campaign.Default())
+		if err != nil {
+			return
+		}
+		file.Config.Resolve()
+		if err := file.Locate(file.Config.Validate()); err != nil && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
+}

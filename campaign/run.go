@@ -1,0 +1,295 @@
+package campaign
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/evals"
+	"github.com/inferencebench/inferencebench/loadgen"
+	"github.com/inferencebench/inferencebench/monitor"
+)
+
+// Options are what a run needs from the program around it. The zero Options is usable.
+type Options struct {
+	// Log gets warnings that are not part of the record; nil drops them.
+	Log *slog.Logger
+	// Getenv reads the environment; nil is os.Getenv.
+	Getenv func(string) string
+	// Tool identifies the program in the manifest.
+	Tool archive.Tool
+	// Started is called once, when the server answered and the run directory exists.
+	Started func(Start)
+}
+
+// Start describes a run that is about to send load.
+type Start struct {
+	Dir      string
+	Manifest archive.Manifest
+	Config   *Config
+	Clock    archive.Clock
+	Live     *loadgen.Live
+	// Phase returns the name of the phase that is going on, and when it began.
+	Phase func() (string, archive.Instant)
+}
+
+// Result is a run that came to an end, whatever end.
+type Result struct {
+	Dir         string
+	Interrupted bool
+	Reason      string // why it was interrupted
+}
+
+// Run carries out one campaign. It returns an error when the run could not start: a
+// Problems, a *TargetError, or an error of the run directory. Once the run has started it
+// always returns a Result, and what was recorded is on disk: a cancelled ctx, a full disk
+// and a dead server all leave a run directory that archive.Open reads.
+func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if err := writable(c.Out); err != nil {
+		return nil, Problems{{Field: "out", Message: err.Error()}}
+	}
+	items, err := checkpointSet(c)
+	if err != nil {
+		return nil, err
+	}
+	clock := archive.NewRunClock()
+	target, err := openTarget(ctx, c, o, clock, items)
+	if err != nil {
+		return nil, err
+	}
+	defer target.close()
+
+	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID()}
+	return r.do(ctx)
+}
+
+// run is one run on its way.
+type run struct {
+	cfg    *Config
+	opts   Options
+	clock  *archive.RunClock
+	target *target
+	items  *evals.Set
+	id     string
+
+	w     *archive.Writer
+	live  loadgen.Live
+	seq   atomic.Uint64
+	phase atomic.Pointer[phaseMark]
+}
+
+type phaseMark struct {
+	name  string
+	since archive.Instant
+}
+
+func (r *run) do(ctx context.Context) (*Result, error) {
+	started := r.clock.Now()
+	manifest, err := r.manifest(started)
+	if err != nil {
+		return nil, err
+	}
+	source, err := r.source()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(r.cfg.Out, fmt.Sprintf("%s-%s-%s",
+		r.clock.Wall().UTC().Format("20060102T150405Z"), folderName(r.cfg.Name), r.id))
+	sources, gpus, note := r.sources()
+	manifest.GPUs = gpus
+	if note != "" {
+		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "gpu", Message: note})
+	}
+	if r.w, err = archive.Create(dir, manifest); err != nil {
+		return nil, Problems{{Field: "out", Message: err.Error()}}
+	}
+	r.w.Request(r.target.preflight)
+	r.w.Event(archive.Event{T: started, Kind: "run_start", Severity: archive.SeverityInfo, Source: "campaign", Message: "run " + r.id})
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // nothing is worth sending that cannot be recorded
+		select {
+		case <-r.w.Failed():
+			stop(r.w.Err())
+		case <-ctx.Done():
+		}
+	}()
+	watch := monitor.Start(context.WithoutCancel(ctx), monitor.Config{
+		Clock: r.clock, Interval: time.Duration(r.cfg.Monitor.Interval), Sources: sources,
+		Sample: r.w.Sample, Event: r.w.Event,
+	})
+	if r.opts.Started != nil {
+		r.opts.Started(Start{Dir: dir, Manifest: manifest, Config: r.cfg, Clock: r.clock, Live: &r.live, Phase: r.current})
+	}
+	loadErr := loadgen.Run(ctx, r.load(), r.phases(source))
+	watch.Stop()
+
+	res := &Result{Dir: dir}
+	switch {
+	case loadErr != nil && context.Cause(ctx) != nil:
+		res.Interrupted, res.Reason = true, context.Cause(ctx).Error()
+	case loadErr != nil:
+		res.Interrupted, res.Reason = true, loadErr.Error()
+	}
+	manifest.State = archive.StateComplete
+	if res.Interrupted {
+		manifest.State, manifest.Reason = archive.StateInterrupted, res.Reason
+		r.w.Event(archive.Event{T: r.clock.Now(), Kind: archive.EventInterrupted, Severity: archive.SeverityWarning, Source: "campaign", Message: res.Reason})
+	}
+	manifest.Ended = r.clock.Now()
+	r.w.Event(r.target.clientEvent(manifest.Ended))
+	if n := r.w.Stalls(); n > 0 {
+		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "slow_disk", Message: fmt.Sprintf("%d records waited for the disk; think times may be longer than planned", n)})
+	}
+	if err := r.w.Close(manifest); err != nil {
+		r.opts.Log.Error("the run directory is incomplete", "dir", dir, "err", err)
+		res.Interrupted = true
+		if res.Reason == "" {
+			res.Reason = err.Error()
+		}
+	}
+	return res, nil
+}
+
+func (r *run) current() (string, archive.Instant) {
+	if m := r.phase.Load(); m != nil {
+		return m.name, m.since
+	}
+	return "", 0
+}
+
+func (r *run) load() loadgen.Config {
+	limit := r.cfg.Target.ContextLimit
+	if limit == 0 {
+		limit = r.target.server.MaxModelLen.Or(0)
+	}
+	return loadgen.Config{
+		Sender: r.target, Clock: r.clock, Record: r.record, Seed: r.cfg.Seed,
+		ContextLimit: limit, Live: &r.live,
+		NewID: func() string { return fmt.Sprintf("%s-%06d", r.id, r.seq.Add(1)) },
+		Event: func(e archive.Event) {
+			if e.Kind == archive.EventPhaseStart {
+				name, _ := e.Fields["phase"].(string)
+				r.phase.Store(&phaseMark{name: name, since: e.T})
+			}
+			r.w.Event(e)
+		},
+	}
+}
+
+// record keeps a finished request and scores it when it carried a checkpoint item.
+func (r *run) record(rec *archive.Request) {
+	var cp archive.Checkpoint
+	scored := rec.Kind == archive.KindCheckpoint && r.items != nil
+	if scored {
+		cp = r.items.Score(rec)
+		cp.InFlight = int(r.live.InFlight.Load())
+	}
+	r.w.Request(rec)
+	if scored {
+		r.w.Checkpoint(cp)
+	}
+}
+
+func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
+	cfg, err := json.Marshal(r.cfg)
+	if err != nil {
+		return archive.Manifest{}, fmt.Errorf("record the configuration: %w", err)
+	}
+	tool := r.opts.Tool
+	tool.Go = runtime.Version()
+	return archive.Manifest{
+		ID: r.id, Name: r.cfg.Name, Tool: tool,
+		Epoch: r.clock.Wall().UTC(), Started: started, Seed: r.cfg.Seed, Config: cfg,
+		Simulated: r.target.simulated, Server: r.target.server, Host: monitor.DescribeHost(),
+		Notes: r.target.notes,
+	}, nil
+}
+
+// sources are the telemetry sources of the run.
+func (r *run) sources() (out []monitor.Source, gpus []archive.GPU, note string) {
+	out = append(out, monitor.NewHost(), monitor.NewClient(r.clientCounters))
+	if r.target.metrics != nil {
+		out = append(out, r.target.metrics)
+	}
+	if r.cfg.Monitor.GPU && !r.target.simulated {
+		var g []monitor.Source
+		g, gpus, note = monitor.OpenGPUs()
+		out = append(out, g...)
+	}
+	return out, gpus, note
+}
+
+// clientCounters are the driver's own counts, for the client's telemetry.
+func (r *run) clientCounters() monitor.ClientCounters {
+	return monitor.ClientCounters{
+		InFlight: r.live.InFlight.Load(), OK: r.live.OK.Load(), Failed: r.live.Failed.Load(),
+		OutputTokens: r.live.OutputTokens.Load(),
+	}
+}
+
+// checkpointSet opens the items that the campaign asks for; nil when it asks for none.
+func checkpointSet(c *Config) (*evals.Set, error) {
+	if !c.Checkpoints.Enabled {
+		return nil, nil
+	}
+	if c.Checkpoints.GSM8K == "" {
+		return evals.Own(c.Seed), nil
+	}
+	s, err := evals.LoadGSM8K(c.Checkpoints.GSM8K)
+	if err != nil {
+		return nil, Problems{{Field: "checkpoints.gsm8k", Message: err.Error()}}
+	}
+	return s, nil
+}
+
+// writable checks that run directories can be made in dir, before anything is sent.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot be made: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".write-test-*")
+	if err != nil {
+		return fmt.Errorf("cannot be written: %w (choose another folder with --out)", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// newID returns eight random hexadecimal digits.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	return hex.EncodeToString(b[:])
+}
+
+// folderName makes a name safe as a part of a path on every system.
+func folderName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, s)
+	if s = strings.Trim(s, "-."); s == "" {
+		return "run"
+	}
+	return s[:min(len(s), 40)]
+}

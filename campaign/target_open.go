@@ -1,0 +1,282 @@
+package campaign
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/evals"
+	"github.com/inferencebench/inferencebench/loadgen/wire"
+	"github.com/inferencebench/inferencebench/monitor"
+	"github.com/inferencebench/inferencebench/sim/server"
+	"github.com/inferencebench/inferencebench/tasks"
+)
+
+// target is the server under test, found and tried.
+type target struct {
+	server    archive.Server
+	simulated bool
+	client    *wire.Client
+	extra     map[string]any // body fields of every request
+	metrics   monitor.Source // nil: no metrics page
+	preflight *archive.Request
+	notes     []archive.Annotation
+	closers   []func()
+}
+
+func (t *target) close() {
+	for _, f := range slices.Backward(t.closers) {
+		f()
+	}
+}
+
+// Do sends a call with the campaign's extra body fields.
+func (t *target) Do(ctx context.Context, call *wire.Call, rec *archive.Request) {
+	call.Extra = t.extra
+	t.client.Do(ctx, call, rec)
+}
+
+// Limits of the look at the server before the run.
+const (
+	discoveryTimeout = 15 * time.Second
+	preflightTimeout = 5 * time.Minute // a first request may compile kernels
+	simulatedModel   = "simulated-llama-3.1-8b"
+)
+
+// openTarget finds the server, or starts the simulated one, chooses the model, and sends
+// one small request through the client that the run will use.
+func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, items *evals.Set) (_ *target, err error) {
+	t := &target{extra: c.Target.ExtraBody}
+	defer func() {
+		if err != nil {
+			t.close()
+		}
+	}()
+	raw := c.Target.URL
+	if raw == "" {
+		if raw, err = t.startSimulated(c, items); err != nil {
+			return nil, err
+		}
+	}
+	base, err := engines.NormalizeBase(raw)
+	if err != nil {
+		return nil, Problems{{Field: "target.url", Message: err.Error()}}
+	}
+	header, err := c.Target.headers(o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	key := ""
+	if c.Target.KeyEnv != "" {
+		key = o.Getenv(c.Target.KeyEnv)
+	}
+	proxy, err := c.Target.proxy(base)
+	if err != nil {
+		return nil, Problems{{Field: "target.proxy", Message: err.Error()}}
+	}
+	side, err := sideClient(c.Target, proxy)
+	if err != nil {
+		return nil, err
+	}
+	t.closers = append(t.closers, side.CloseIdleConnections)
+	sideHeader := header.Clone()
+	if key != "" && sideHeader.Get("Authorization") == "" {
+		sideHeader.Set("Authorization", "Bearer "+key)
+	}
+	id, err := discover(ctx, side, base, sideHeader)
+	if err != nil {
+		return nil, err
+	}
+	t.notes = id.Notes
+	model, err := id.Choose(c.Target.Model)
+	if err != nil {
+		return nil, &TargetError{Kind: TargetModel, URL: engines.Redact(base), Message: err.Error(), Err: err}
+	}
+	t.server = id.Server(model.ID)
+	t.server.Proxy = redactedOrEmpty(proxy)
+	t.client, err = wire.New(wire.Config{
+		BaseURL: base, Endpoint: wire.Endpoint(c.Target.Endpoint), Model: model.ID, Key: key, Header: header,
+		CAFile: c.Target.CAFile, Insecure: c.Target.Insecure, Proxy: proxy, NoStream: c.Target.NoStream,
+		Timeouts: wire.Timeouts{
+			Connect: time.Duration(c.Target.Timeouts.Connect), FirstToken: time.Duration(c.Target.Timeouts.FirstToken),
+			Idle: time.Duration(c.Target.Timeouts.Idle), Total: time.Duration(c.Target.Timeouts.Total),
+		},
+		Clock: clock,
+	})
+	if err != nil {
+		return nil, Problems{{Field: "target", Message: err.Error()}}
+	}
+	t.closers = append(t.closers, t.client.Close)
+	if err := t.try(ctx, clock); err != nil {
+		return nil, err
+	}
+	t.openMetrics(c, id, side, sideHeader)
+	return t, nil
+}
+
+// startSimulated starts the embedded engine on a loopback port.
+func (t *target) startSimulated(c *Config, items *evals.Set) (string, error) {
+	cfg := server.Config{ModelName: simulatedModel, Accuracy: 0.9}
+	cfg.Sim.Seed = c.Seed
+	if items != nil {
+		cfg.Answers = items.Answer
+	}
+	s, err := server.New(cfg)
+	if err != nil {
+		return "", fmt.Errorf("simulated engine: %w", err)
+	}
+	u, err := s.Start("127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("simulated engine: %w", err)
+	}
+	t.closers = append(t.closers, func() { _ = s.Close() })
+	t.simulated = true
+	return u, nil
+}
+
+// sideClient is the HTTP client of everything but the load: discovery and metrics.
+func sideClient(t Target, proxy string) (*http.Client, error) {
+	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: t.Insecure}, MaxIdleConnsPerHost: 4, DisableCompression: true}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, Problems{{Field: "target.ca_file", Message: err.Error()}}
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, Problems{{Field: "target.ca_file", Message: t.CAFile + " holds no PEM certificate"}}
+		}
+		tr.TLSClientConfig.RootCAs = pool
+	}
+	if proxy != "" {
+		u, err := url.Parse(proxy)
+		if err != nil {
+			return nil, Problems{{Field: "target.proxy", Message: "not a URL"}}
+		}
+		tr.Proxy = http.ProxyURL(u)
+	}
+	return &http.Client{Transport: tr}, nil
+}
+
+func discover(ctx context.Context, client *http.Client, base string, header http.Header) (engines.Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	id, err := engines.Probe(ctx, client, base, header)
+	if err == nil {
+		return id, nil
+	}
+	te := &TargetError{Kind: TargetUnreachable, URL: engines.Redact(base), Message: err.Error(), Err: err}
+	if pe, ok := errors.AsType[*engines.ProbeError](err); ok {
+		te.Message, te.Hint = pe.Message, pe.Hint
+		switch pe.Kind {
+		case engines.Auth:
+			te.Kind = TargetAuth
+		case engines.TLS:
+			te.Kind = TargetTLS
+		case engines.NotLLM:
+			te.Kind = TargetNotLLM
+		}
+	}
+	return id, te
+}
+
+// try sends one small request. It is kept as a record of kind probe.
+func (t *target) try(ctx context.Context, clock archive.Clock) error {
+	ctx, cancel := context.WithTimeout(ctx, preflightTimeout)
+	defer cancel()
+	rec := &archive.Request{ID: "preflight", Session: "preflight", Phase: "preflight", Task: "preflight", Kind: archive.KindProbe}
+	rec.T.Intended = clock.Now()
+	call := &wire.Call{
+		ID: rec.ID, MaxTokens: 16, Temperature: archive.Some(0.0),
+		Messages: []tasks.Message{{Role: "user", Content: "Count from one to five in words."}},
+	}
+	t.Do(ctx, call, rec)
+	t.preflight = rec
+	if rec.Status == archive.StatusOK {
+		return nil
+	}
+	return t.refused(rec)
+}
+
+// refused explains a test request that failed.
+func (t *target) refused(rec *archive.Request) error {
+	te := &TargetError{Kind: TargetRefused, URL: t.server.URL, Message: "the test request ended without a reply"}
+	f := rec.Error
+	if f == nil {
+		return te
+	}
+	te.Message = fmt.Sprintf("a test request failed (%s): %s", f.Kind, f.Message)
+	switch code := f.HTTPStatus.Or(0); {
+	case f.Kind == archive.FailConnect || f.Kind == archive.FailTimeoutConnect:
+		te.Kind = TargetUnreachable
+	case f.Kind == archive.FailTLS:
+		te.Kind, te.Hint = TargetTLS, "--ca-file FILE with the server's certificate authority, or --insecure"
+	case f.Kind == archive.FailNotSSE:
+		te.Kind, te.Hint = TargetNotLLM, "the address of the inference server itself, for example http://localhost:8000"
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		te.Kind, te.Hint = TargetAuth, "put the key into the environment variable "+DefaultKeyEnv+", or name another with --key-env"
+	case code == http.StatusNotFound && strings.Contains(strings.ToLower(f.Message), "model"):
+		te.Kind, te.Hint = TargetModel, "--model with a name that the server lists under /v1/models"
+	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
+		te.Kind, te.Hint = TargetNotLLM, "check the URL; --endpoint completions for a server without a chat API"
+	}
+	return te
+}
+
+// openMetrics finds the engine's metrics page.
+func (t *target) openMetrics(c *Config, id engines.Identity, side *http.Client, header http.Header) {
+	page := id.MetricsURL
+	switch c.Monitor.MetricsURL {
+	case "":
+	case "none":
+		page = ""
+	default:
+		page = c.Monitor.MetricsURL
+	}
+	t.server.MetricsURL = redactedOrEmpty(page)
+	if page == "" {
+		t.notes = append(t.notes, archive.Annotation{Code: "no_metrics", Message: "no engine metrics page: the analysis rests on what the client saw"})
+		return
+	}
+	t.metrics = monitor.NewEngine(side, page, header, id.Adapter)
+}
+
+func redactedOrEmpty(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	return engines.Redact(raw)
+}
+
+// clientEvent is what the client knows of itself at the end of a run.
+func (t *target) clientEvent(now archive.Instant) archive.Event {
+	s := t.client.Stats()
+	fields := map[string]any{
+		"stamp_clock": s.StampClock, "connections_opened": s.Opened, "connections_reused": s.Reused,
+		"events_by_template": s.Learned, "events_by_json": s.Decoded,
+		"chunks": s.Chunks, "chunks_coalesced": s.Coalesced,
+		"wall_clock_steps": s.ClockSteps, "reads_without_stamp": s.Unstamped,
+	}
+	msg := fmt.Sprintf("%d connections opened, %d requests on a connection that was there; arrivals stamped by the %s", s.Opened, s.Reused, s.StampClock)
+	if p99, ok := s.LagP99.Get(); ok {
+		fields["read_lag_p50_ns"], fields["read_lag_p99_ns"], fields["read_lag_max_ns"] = s.LagP50.Or(0).Nanoseconds(), p99.Nanoseconds(), s.LagMax.Or(0).Nanoseconds()
+		msg += fmt.Sprintf("; this program read them %v later at the median, %v at P99", s.LagP50.Or(0), p99)
+	}
+	return archive.Event{T: now, Kind: EventClientStats, Severity: archive.SeverityInfo, Source: "wire", Message: msg, Fields: fields}
+}
+
+// EventClientStats is the kind of the event that holds the client's own counts.
+const EventClientStats = "client_stats"

@@ -1,0 +1,233 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/tasks"
+)
+
+// Problem is one thing wrong with a configuration.
+type Problem struct {
+	File string // campaign file, "" when the value came from elsewhere
+	Line int    // 0 when the file does not have the field
+	Flag string // the flag that set the value, such as "--request-rate"
+	// Field is the path in the campaign file, such as "phases[0].request_rate".
+	Field string
+	// Message says what is wrong and what would be right.
+	Message string
+}
+
+// String has the form place: field: message.
+func (p Problem) String() string {
+	switch {
+	case p.Flag != "":
+		return p.Flag + ": " + p.Message
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d: %s: %s", p.File, p.Line, p.Field, p.Message)
+	default:
+		return p.Field + ": " + p.Message
+	}
+}
+
+// Problems is every problem of a configuration, as one error.
+type Problems []Problem
+
+// Error has one line a problem.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// limits of what one machine can be asked for by mistake.
+const (
+	maxConcurrency = 100_000
+	maxRate        = 100_000
+	maxTime        = 30 * 24 * time.Hour
+)
+
+// Validate reports every problem of the configuration as a Problems, or nil. It changes
+// nothing and asks no server.
+func (c *Config) Validate() error {
+	v := &validator{}
+	v.target(c.Target)
+	v.workload(c.Workload)
+	v.phases(c.Phases)
+	if c.Out == "" {
+		v.add("out", "is empty: name the folder for run directories, such as %s", DefaultOut)
+	}
+	if strings.ContainsAny(c.Name, "/\\\x00") {
+		v.add("name", "%q becomes part of a folder's name: use letters, digits and dashes", c.Name)
+	}
+	if c.Checkpoints.Enabled && c.Checkpoints.Every < 1 {
+		v.add("checkpoints.every", "%d: one item every N sessions of load, with N at least 1 (or turn checkpoints off)", c.Checkpoints.Every)
+	}
+	if c.Checkpoints.GSM8K != "" {
+		if _, err := os.Stat(c.Checkpoints.GSM8K); err != nil {
+			v.add("checkpoints.gsm8k", "%v", err)
+		}
+	}
+	if d := time.Duration(c.Monitor.Interval); d < 50*time.Millisecond || d > time.Hour {
+		v.add("monitor.interval", "%v is outside 50ms to 1h", d)
+	}
+	if r := c.MaxErrorRate; r != nil && (math.IsNaN(*r) || *r < 0 || *r > 1) {
+		v.add("max_error_rate", "%g is not a share between 0 and 1", *r)
+	}
+	if len(v.problems) > 0 {
+		return v.problems
+	}
+	return nil
+}
+
+type validator struct{ problems Problems }
+
+func (v *validator) add(field, format string, args ...any) {
+	v.problems = append(v.problems, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) target(t Target) {
+	if t.URL != "" {
+		if _, err := engines.NormalizeBase(t.URL); err != nil {
+			v.add("target.url", "%v", err)
+		}
+	}
+	if !slices.Contains([]string{"chat", "completions"}, t.Endpoint) {
+		v.add("target.endpoint", "%q is not known: use chat or completions", t.Endpoint)
+	}
+	if t.CAFile != "" {
+		if _, err := os.Stat(t.CAFile); err != nil {
+			v.add("target.ca_file", "%v", err)
+		}
+	}
+	if t.Proxy != "" && t.Proxy != "env" {
+		if u, err := url.Parse(t.Proxy); err != nil || u.Host == "" {
+			v.add("target.proxy", "not a proxy URL such as http://host:3128; use env to take the environment's")
+		}
+	}
+	if t.ContextLimit < 0 {
+		v.add("target.context_limit", "%d tokens; 0 takes what the server tells", t.ContextLimit)
+	}
+	for _, limit := range []struct {
+		name string
+		d    Duration
+	}{
+		{"connect", t.Timeouts.Connect},
+		{"first_token", t.Timeouts.FirstToken},
+		{"idle", t.Timeouts.Idle},
+		{"total", t.Timeouts.Total},
+	} {
+		if limit.d < 0 {
+			v.add("target.timeouts."+limit.name, "%v is negative; 0 is no limit", time.Duration(limit.d))
+		}
+	}
+}
+
+func (v *validator) workload(w Workload) {
+	for _, length := range []struct{ field, s string }{{"isl", w.ISL}, {"osl", w.OSL}, {"turns", w.Turns}} {
+		if _, err := tasks.ParseLength(length.s); err != nil {
+			v.add("workload."+length.field, "%v", err)
+		}
+	}
+	if _, err := tasks.ParsePause(w.Think); err != nil {
+		v.add("workload.think", "%v", err)
+	}
+	if w.Tasks != "" {
+		if _, err := tasks.ParseMix(w.Tasks); err != nil {
+			v.add("workload.tasks", "%v", err)
+		}
+	}
+	if w.SharedPrefix < 0 {
+		v.add("workload.shared_prefix", "%d tokens is negative", w.SharedPrefix)
+	}
+	if t := w.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
+		v.add("workload.temperature", "%g is outside 0 to 2", *t)
+	}
+}
+
+func (v *validator) phases(ps []Phase) {
+	if len(ps) == 0 {
+		v.add("phases", "is empty: a campaign needs at least one phase")
+	}
+	seen := map[string]bool{}
+	for i, p := range ps {
+		at := func(f string) string { return fmt.Sprintf("phases[%d].%s", i, f) }
+		switch {
+		case p.Name == "":
+			v.add(at("name"), "is empty")
+		case seen[p.Name]:
+			v.add(at("name"), "%q is used twice: metrics are shown by phase name", p.Name)
+		}
+		seen[p.Name] = true
+		v.shape(p, at)
+		if p.Requests < 0 {
+			v.add(at("requests"), "%d is negative", p.Requests)
+		}
+		if d := time.Duration(p.Duration); d < 0 || d > maxTime {
+			v.add(at("duration"), "%v is outside 0 to %v", d, maxTime)
+		}
+		if p.Requests <= 0 && p.Duration <= 0 {
+			v.add(at("duration"), "the phase never ends: give a duration such as 60s or a number of requests above 0")
+		}
+		if p.Warmup.Requests < 0 || p.Warmup.Duration < 0 {
+			v.add(at("warmup"), "%v is negative", p.Warmup)
+		}
+		if p.Warmup.Duration > 0 && p.Duration > 0 && p.Warmup.Duration >= time.Duration(p.Duration) {
+			v.add(at("warmup"), "%v leaves nothing of the phase's %v to measure", p.Warmup.Duration, time.Duration(p.Duration))
+		}
+		if p.Drain < 0 {
+			v.add(at("drain"), "%v is negative", time.Duration(p.Drain))
+		}
+	}
+}
+
+// shape checks what makes the load of a phase.
+func (v *validator) shape(p Phase, at func(string) string) {
+	closed, open := p.Concurrency != 0, p.Rate != 0
+	switch {
+	case closed && open:
+		v.add(at("request_rate"), "concurrency %d and request_rate %g are both set: a phase is a closed loop or an open one (max_in_flight bounds an open loop)", p.Concurrency, p.Rate)
+	case !closed && !open:
+		v.add(at("concurrency"), "neither concurrency nor request_rate is set, so the phase sends nothing")
+	}
+	if p.Concurrency < 0 || p.Concurrency > maxConcurrency {
+		v.add(at("concurrency"), "%d is outside 1 to %d", p.Concurrency, maxConcurrency)
+	}
+	if math.IsNaN(p.Rate) || p.Rate < 0 || p.Rate > maxRate {
+		v.add(at("request_rate"), "%g is outside 0 to %d sessions a second", p.Rate, maxRate)
+	}
+	if open && !slices.Contains([]string{"poisson", "constant"}, p.Arrival) {
+		v.add(at("arrival"), "%q is not known: use poisson or constant", p.Arrival)
+	}
+	if p.MaxInFlight < 0 {
+		v.add(at("max_in_flight"), "%d is negative; 0 is no bound", p.MaxInFlight)
+	}
+	if closed && p.MaxInFlight > 0 {
+		v.add(at("max_in_flight"), "only bounds an open loop; this phase has a concurrency")
+	}
+}
+
+// Resolve fills in what a phase of a file may leave out. It is called once, before
+// Validate.
+func (c *Config) Resolve() {
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		if p.Name == "" {
+			p.Name = fmt.Sprintf("phase-%d", i+1)
+		}
+		if p.Rate != 0 && p.Arrival == "" {
+			p.Arrival = DefaultArrival
+		}
+		if p.Drain == 0 {
+			p.Drain = DefaultDrain
+		}
+	}
+}

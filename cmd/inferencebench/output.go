@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/charmbracelet/log"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/inferencebench/inferencebench/analyst"
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/report"
+)
+
+// output is where a command's words go: the result to out, everything else to msg.
+type output struct {
+	out, msg io.Writer
+	json     bool
+	quiet    bool
+	log      *slog.Logger
+}
+
+func newOutput(cmd *cobra.Command, format string, quiet bool) *output {
+	o := &output{out: cmd.OutOrStdout(), msg: cmd.ErrOrStderr(), json: format == "json", quiet: quiet}
+	level := log.InfoLevel
+	if quiet {
+		level = log.ErrorLevel
+	}
+	o.log = slog.New(log.NewWithOptions(o.msg, log.Options{Level: level}))
+	return o
+}
+
+// runCampaign runs c, then analyses and reports what it left.
+func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
+	progress := newProgress(o)
+	res, err := campaign.Run(ctx, c, campaign.Options{
+		Log: o.log, Tool: archive.Tool{Version: version}, Started: progress.start,
+	})
+	progress.stop()
+	if err != nil {
+		return err
+	}
+	a, err := finish(res.Dir, c.SLO, o)
+	if err != nil {
+		return err
+	}
+	if res.Interrupted {
+		return withCode(exitInterrupted, fmt.Errorf("the run was interrupted (%s); what was recorded is in %s", res.Reason, res.Dir))
+	}
+	return gate(a, c)
+}
+
+// finish analyses the run in dir, writes analysis.json and report.html into it, and
+// prints the summary.
+func finish(dir string, slos []string, o *output) (*archive.Analysis, error) {
+	run, err := archive.Open(dir)
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	a, err := analyst.Analyze(run, analyst.Options{SLO: slos})
+	if err != nil {
+		return nil, fmt.Errorf("analyse %s: %w", dir, err)
+	}
+	page := filepath.Join(dir, archive.ReportFile)
+	werr := archive.WriteAnalysis(dir, a)
+	if werr == nil {
+		werr = writeReport(page, run, a)
+	}
+	if werr != nil { // the numbers are still worth printing
+		o.log.Warn("the report could not be written", "err", werr)
+		page = ""
+	}
+	if err := o.summary(run, a, page); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (o *output) summary(run *archive.Run, a *archive.Analysis, page string) error {
+	if o.json {
+		e := json.NewEncoder(o.out)
+		e.SetIndent("", "  ")
+		return e.Encode(a)
+	}
+	if !o.quiet {
+		if err := report.Terminal(o.out, run, a, terminalOptions(o.out)); err != nil {
+			return err
+		}
+	}
+	if page != "" {
+		fmt.Fprintf(o.out, "Report: %s\n", page)
+	}
+	return nil
+}
+
+func writeReport(path string, run *archive.Run, a *archive.Analysis) error {
+	var b bytes.Buffer
+	if err := report.HTML(&b, run, a); err != nil {
+		return err
+	}
+	return archive.WriteFileAtomic(path, b.Bytes())
+}
+
+// terminalOptions fits the summary to where it goes.
+func terminalOptions(w io.Writer) report.TerminalOptions {
+	f, ok := w.(*os.File)
+	if !ok {
+		return report.TerminalOptions{}
+	}
+	return report.OptionsFor(f, os.Getenv)
+}
+
+// gate turns the analysis of a complete run into the exit code.
+func gate(a *archive.Analysis, c *campaign.Config) error {
+	if a.Verdict.State == archive.VerdictInvalid {
+		return withCode(exitUndecided, fmt.Errorf("the run is invalid: %s", a.Verdict.Headline))
+	}
+	undecided := ""
+	for _, s := range a.SLOs {
+		met, known := s.Met.Get()
+		switch {
+		case known && !met:
+			return withCode(exitGate, fmt.Errorf("SLO missed: %s (observed %s)", s.Expr, s.Observed))
+		case !known && undecided == "":
+			undecided = fmt.Sprintf("SLO undecided: %s: %s", s.Expr, s.Reason)
+		}
+	}
+	if limit := c.MaxErrorRate; limit != nil {
+		if n := a.Counts.OK + a.Counts.Failed; n > 0 && float64(a.Counts.Failed)/float64(n) > *limit {
+			return withCode(exitGate, fmt.Errorf("%d of %d requests failed, more than --max-error-rate %g allows", a.Counts.Failed, n, *limit))
+		}
+	}
+	if undecided != "" {
+		return withCode(exitUndecided, fmt.Errorf("%s", undecided))
+	}
+	return nil
+}
+
+// isTerminal returns the width of w when it is a terminal.
+func isTerminal(w io.Writer) (width int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	return width, err == nil
+}
+
+// progressEvery is how often the progress of a run is shown.
+const progressEvery = 250 * time.Millisecond
