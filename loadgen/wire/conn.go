@@ -26,10 +26,16 @@ type stampConn struct {
 	tls    time.Duration // the TLS handshake took this long; 0 without one
 	kernel *receiver     // nil when this program takes the stamps
 
-	mu   sync.Mutex
+	mu  sync.Mutex
+	cur *times // of the exchange that has the connection
+}
+
+// times are the stamps of one exchange. They belong to the exchange, not to the
+// connection, which may carry the next one before the last stamp of this is looked at.
+type times struct {
 	last arrival
-	sent archive.Instant // the first write since begin
-	lag  int64           // the largest of this exchange, in nanoseconds
+	sent archive.Instant // the first write
+	lag  int64           // the largest, in nanoseconds; below zero without kernel stamps
 }
 
 // Read reads and stamps.
@@ -61,39 +67,33 @@ func (c *stampConn) stamp(wall int64, n int) {
 		c.client.unstamped.Add(1)
 	}
 	c.mu.Lock()
-	c.last = arrival{at: max(at, c.last.at), user: now, read: c.last.read + 1}
-	c.lag = max(c.lag, lag)
+	t := c.cur
+	t.last = arrival{at: max(at, t.last.at), user: now, read: t.last.read + 1}
+	t.lag = max(t.lag, lag)
 	c.mu.Unlock()
 }
 
 // Write stamps the first write of an exchange, just before it.
 func (c *stampConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	if !c.sent.Known() {
-		c.sent = c.client.cfg.Clock.Now()
+	if !c.cur.sent.Known() {
+		c.cur.sent = c.client.cfg.Clock.Now()
 	}
 	c.mu.Unlock()
 	return c.Conn.Write(p)
 }
 
-// begin starts an exchange.
-func (c *stampConn) begin() {
-	c.mu.Lock()
-	c.sent, c.lag = 0, -1
-	c.mu.Unlock()
-}
-
-// latest returns the arrival of the last read.
-func (c *stampConn) latest() arrival {
+// begin starts an exchange, whose stamps go to t.
+func (c *stampConn) begin(t *times) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.last
+	t.lag = -1
+	c.cur = t
 }
 
-// exchange returns the send stamp and the largest lag since begin; the lag is below zero
-// when no read had a kernel stamp.
-func (c *stampConn) exchange() (sent archive.Instant, lag int64) {
+// look returns the stamps of an exchange so far.
+func (c *stampConn) look(t *times) times {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sent, c.lag
+	return *t
 }

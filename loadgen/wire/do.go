@@ -74,13 +74,13 @@ func (c *Client) close(rec *archive.Request) {
 
 // tryState is what the callbacks of one exchange share.
 type tryState struct {
-	mu       sync.Mutex
-	conn     *stampConn
-	failure  *archive.Failure // the limit that passed
-	got      archive.Instant  // when there was a connection
-	reused   bool
-	conns    int // connections tried
-	attached bool
+	mu      sync.Mutex
+	conn    *stampConn
+	times   *times
+	failure *archive.Failure // the limit that passed
+	got     archive.Instant  // when there was a connection
+	reused  bool
+	conns   int // connections tried
 }
 
 // exchange makes one request and reads its reply to the end.
@@ -102,10 +102,11 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 		st.conn, st.reused, st.got = sc, info.Reused, c.cfg.Clock.Now()
 		st.conns++
 		first := st.conns == 1
-		st.mu.Unlock()
+		st.times = new(times)
 		if sc != nil {
-			sc.begin()
+			sc.begin(st.times)
 		}
+		st.mu.Unlock()
 		if first {
 			w.begin()
 		}
@@ -173,12 +174,12 @@ var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 func (c *Client) read(resp *http.Response, st *tryState, w *watch, r *reply) (arrival, error) {
 	defer resp.Body.Close() //nolint:errcheck // nothing is written
 	st.mu.Lock()
-	sc := st.conn
+	sc, own := st.conn, st.times
 	st.mu.Unlock()
 	var reads uint64
 	latest := func() arrival {
 		if sc != nil {
-			return sc.latest()
+			return sc.look(own).last
 		}
 		reads++
 		now := c.cfg.Clock.Now()
@@ -258,13 +259,13 @@ func (c *Client) connection(rec *archive.Request, st *tryState) {
 		c.reused.Add(1)
 	}
 	if sc := st.conn; sc != nil {
-		sent, lag := sc.exchange()
-		rec.T.Send = sent
+		seen := sc.look(st.times)
+		rec.T.Send = seen.sent
 		if sc.kernel != nil {
 			conn.Stamp = "kernel"
 		}
-		if lag >= 0 {
-			conn.Lag = archive.Some(lag)
+		if seen.lag >= 0 {
+			conn.Lag = archive.Some(seen.lag)
 		}
 		if !st.reused {
 			conn.Dial = archive.Some(int64(sc.dial))

@@ -77,7 +77,7 @@ func (c *Client) open(ctx context.Context, network, addr string) (*stampConn, er
 		return nil, c.dialError(ctx, err, false)
 	}
 	c.opened.Add(1)
-	s := &stampConn{Conn: conn, client: c, dial: c.cfg.Clock.Now().Sub(start), lag: -1}
+	s := &stampConn{Conn: conn, client: c, dial: c.cfg.Clock.Now().Sub(start), cur: &times{lag: -1}}
 	if !c.cfg.UserStamps {
 		s.kernel = newReceiver(conn)
 	}
