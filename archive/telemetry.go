@@ -13,6 +13,9 @@ type Sample struct {
 	Values map[string]float64 `json:"values"`
 	// Took is how long the reading took, in nanoseconds.
 	Took int64 `json:"took_ns"`
+	// Late is how long after its due time the reading began, in nanoseconds: the jitter of
+	// the monitor itself.
+	Late int64 `json:"late_ns,omitempty"`
 	// Error is set, and Values empty, when the source could not be read.
 	Error string `json:"error,omitempty"`
 }
