@@ -27,6 +27,10 @@ type Turn struct {
 	System string
 	// User is the user message. It is never empty.
 	User string
+	// Messages, when not nil, is the whole prompt to send: it takes the place of the
+	// conversation so far, of System and of User, which is then its last message. A
+	// replay sets it, so that what is sent does not depend on the server's replies.
+	Messages []Message
 	// MaxTokens is the output limit to ask for, in tokens; 0 asks for none.
 	MaxTokens int
 	// IgnoreEOS asks the server to generate all of MaxTokens, where it can.
