@@ -1,0 +1,130 @@
+package monitor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/monitor"
+)
+
+// liveEnv names a running server that TestLive may put load on.
+const liveEnv = "INFERENCEBENCH_LIVE_URL"
+
+// TestLive watches a real server under a little load and reports which of the signals
+// that its adapter claims were seen, and which changed.
+func TestLive(t *testing.T) {
+	raw := os.Getenv(liveEnv)
+	if raw == "" {
+		t.Skip("set " + liveEnv + " to the address of a server to run this")
+	}
+	base, err := engines.NormalizeBase(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{}
+	id, err := engines.Probe(t.Context(), client, base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("engine %s, version %q, models %v, max %v, metrics %s, settings %v, notes %v",
+		id.Engine, id.Version, id.Models, id.MaxModelLen.Or(0), id.MetricsURL, id.Settings, id.Notes)
+	if id.MetricsURL == "" {
+		t.Fatal("no metrics page")
+	}
+	var (
+		mu      sync.Mutex
+		samples []archive.Sample
+	)
+	m := monitor.Start(t.Context(), monitor.Config{
+		Clock: archive.NewRunClock(), Interval: 200 * time.Millisecond,
+		Sources: []monitor.Source{monitor.NewEngine(client, id.MetricsURL, nil, id.Adapter)},
+		Sample: func(s archive.Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			samples = append(samples, s)
+		},
+		Event: func(e archive.Event) { t.Logf("event %s: %s", e.Kind, e.Message) },
+	})
+	load(t.Context(), client, base, id.Models[0], 24, 8)
+	m.Stop()
+
+	first, low, high := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for _, s := range samples {
+		if s.Error != "" {
+			t.Errorf("sample failed: %s", s.Error)
+		}
+		for name, v := range s.Values {
+			if _, ok := first[name]; !ok {
+				first[name], low[name], high[name] = v, v, v
+			}
+			low[name], high[name] = min(low[name], v), max(high[name], v)
+		}
+	}
+	var changed, still []string
+	for _, sig := range engines.Canonical() {
+		if len(id.Adapter.Sources[sig.Name]) == 0 {
+			continue
+		}
+		seen, moved := false, false
+		for name := range maps.Keys(first) {
+			if name == sig.Name || strings.HasPrefix(name, sig.Name+"_total") || strings.HasPrefix(name, sig.Name+"_sum") || strings.HasPrefix(name, sig.Name+"_count") {
+				seen, moved = true, moved || high[name] > low[name]
+			}
+		}
+		switch {
+		case moved:
+			changed = append(changed, sig.Name)
+		case seen:
+			still = append(still, sig.Name)
+		default:
+			t.Logf("claimed, not seen: %s", sig.Name)
+		}
+	}
+	t.Logf("%d samples; changed under load: %s", len(samples), strings.Join(changed, " "))
+	t.Logf("seen, did not change: %s", strings.Join(still, " "))
+	for _, must := range []string{"requests_running", "requests_waiting", "prompt_tokens", "generation_tokens"} {
+		if !slices.Contains(changed, must) {
+			t.Errorf("%s did not change under load", must)
+		}
+	}
+}
+
+// load sends chat requests, several at a time, and ignores the answers.
+func load(ctx context.Context, client *http.Client, base, model string, requests, concurrency int) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range concurrency {
+		wg.Go(func() {
+			for i := range next {
+				body, _ := json.Marshal(map[string]any{
+					"model": model, "max_tokens": 24 + i%8, "ignore_eos": true,
+					"messages": []map[string]string{{"role": "user", "content": strings.Repeat("Tell me a story. ", 5+i%3)}},
+				})
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/chat/completions", bytes.NewReader(body))
+				if err != nil {
+					return
+				}
+				req.Header.Set("Content-Type", "application/json")
+				if resp, err := client.Do(req); err == nil {
+					_ = resp.Body.Close()
+				}
+			}
+		})
+	}
+	for i := range requests {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
