@@ -8,6 +8,7 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/attribute"
 	"github.com/inferencebench/inferencebench/analyst/evidence"
 	"github.com/inferencebench/inferencebench/analyst/metrics"
+	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/series"
 	"github.com/inferencebench/inferencebench/archive"
 )
@@ -20,6 +21,13 @@ type Options struct {
 	// SLO are objectives such as "ttft_p99<500ms" or "tpot<50ms", in the notation of
 	// package slo.
 	SLO []string
+
+	// Device names the accelerator of the server, such as "h100_sxm", where the manifest
+	// does not; Model is the shape of its model where its name is not enough. TP is the
+	// number of devices that share a layer; 0 takes what the server tells, else 1.
+	Device string
+	Model  *roofline.Model
+	TP     int
 }
 
 // Input is the records of one run, wherever they come from. An iterator that is nil has
@@ -49,7 +57,8 @@ func FromRecords(in Input, opts Options) (*archive.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{in: in, objectives: objectives, notes: newNotes()}
+	w := &work{in: in, opts: opts, objectives: objectives, notes: newNotes()}
+	w.setup, w.setupOK = w.resolve()
 	if err := w.read(); err != nil {
 		return nil, err
 	}
@@ -59,6 +68,9 @@ func FromRecords(in Input, opts Options) (*archive.Analysis, error) {
 // work is one analysis under way.
 type work struct {
 	in         Input
+	opts       Options
+	setup      roofline.Setup // valid when setupOK
+	setupOK    bool
 	objectives []objective
 	time       timeline
 	table      *metrics.Table
@@ -201,7 +213,7 @@ func (w *work) analyze() *archive.Analysis {
 	if rows := w.book.Rows(); len(rows) > 0 {
 		a.Evidence = rows
 	}
-	a.Radar = w.radar(a)
+	a.Radar = w.radar(a, &facts)
 	a.Annotations = w.annotations(windowNotes)
 	return a
 }

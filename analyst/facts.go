@@ -22,6 +22,7 @@ func (w *work) gather(win archive.Window) attribute.Facts {
 	w.clientFacts(&f, win)
 	w.engineFacts(&f, win)
 	w.deviceFacts(&f, win)
+	w.stepFacts(&f, win)
 	w.decompose(&f)
 	return f
 }
@@ -68,6 +69,7 @@ func (w *work) clientFacts(f *attribute.Facts, win archive.Window) {
 	if g := w.table.Gaps("phase:" + win.Phase); g != nil && g.ICL.N() >= 20 {
 		p50, _ := g.ICL.Quantile(0.5)
 		p99, _ := g.ICL.Quantile(0.99)
+		f.GapMean = note("icl", "ms", g.ICL.Mean(), "mean gap between chunks", fmt.Sprintf("The mean gap between chunks is %s.", ms(g.ICL.Mean())))
 		f.Gap50 = note("icl", "ms", p50, "median gap between chunks", fmt.Sprintf("Half of the gaps between chunks are below %s.", ms(p50)))
 		f.Gap99 = note("icl", "ms", p99, "99th percentile of the gaps between chunks", fmt.Sprintf("One gap in a hundred is above %s.", ms(p99)))
 	}
@@ -192,7 +194,7 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 		f.Preempt = note("preemptions", "per request", v, "growth of the counter over finished requests", fmt.Sprintf("The engine preempted %.0f times, %.3f per request.", d.Value, v))
 	}
 	mean := func(name string) (float64, bool) {
-		sum, ok1 := grow(name+"_sum", name+"_total", name)
+		sum, ok1 := grow(name + "_sum")
 		n, ok2 := grow(name + "_count")
 		if !ok1 {
 			return 0, false
@@ -214,8 +216,9 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 	if v, ok := mean("ttft"); ok {
 		f.EngineTTFT = note("engine_ttft", "ms", v, "growth of the histogram's sum over its count", fmt.Sprintf("The engine itself measures a time to first token of %s.", ms(v)))
 	}
-	if p, ok1 := grow("prefill_time_total"); ok1 {
-		if d, ok2 := grow("decode_time_total"); ok2 && p.Value+d.Value > 0 && !w.series.Has(archive.SourceEngine, "prefill_time_count") {
+	// An engine that gives sums without counts gives its own computing time.
+	if p, ok1 := grow("prefill_time_sum"); ok1 && !w.series.Has(archive.SourceEngine, "prefill_time_count") {
+		if d, ok2 := grow("decode_time_sum"); ok2 && p.Value+d.Value > 0 {
 			v := p.Value / (p.Value + d.Value)
 			f.PrefillShare = note("prefill_share", "", v, "growth of the prefill seconds over prefill and decode seconds", fmt.Sprintf("%s of the engine's computing time goes into prompts.", pct(v)))
 		}
@@ -226,7 +229,7 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 			f.Hit = note("prefix_hit", "", v, "growth of the hit counter over the query counter", fmt.Sprintf("%s of the prompt tokens hit the prefix cache.", pct(v)))
 		}
 	}
-	if n, ok := grow("iteration_tokens_count"); ok && n.Value > 0 && n.Span() > 0 {
+	if n, ok := grow("iteration_tokens_count", "engine_steps_total"); ok && n.Value > 0 && n.Span() > 0 {
 		f.Steps = note("steps", "1/s", n.Value/n.Span(), "growth of the step counter over time", fmt.Sprintf("The engine makes %.0f steps a second.", n.Value/n.Span()))
 		if sum, ok := grow("iteration_tokens_sum"); ok {
 			v := sum.Value / n.Value

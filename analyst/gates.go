@@ -68,8 +68,7 @@ func (w *work) judge(win *archive.Window, f *attribute.Facts) {
 	w.gateLength(win)
 	w.gate("complete", pass(w.in.Manifest.State == archive.StateComplete), string(w.in.Manifest.State), "complete",
 		either(w.in.Manifest.State == archive.StateComplete, "The run came to its end.", "The run did not come to its end: what follows covers the part that was recorded."))
-	w.gate("plausibility", archive.Opt[bool]{}, "not checked", "MFU ≤ 0.9 and MBU ≤ 1.05",
-		"Whether the speed is physically possible cannot be said without the device and the model's shape.")
+	w.gatePlausible(f)
 }
 
 func (w *work) gateOutcome() {
@@ -207,4 +206,22 @@ func (w *work) gateLength(win *archive.Window) {
 	ok := span >= factor*p95
 	w.gate("window_length", pass(ok), fmt.Sprintf("%d requests in %s", len(e2e), ms(span)), limit,
 		either(ok, "The window holds several generations of requests.", "The window is too short against the latency to hold a steady state: run longer."))
+}
+
+// The speeds above which a measurement is taken for wrong: hidden caching, wrong token
+// counts, another model, or speculative decoding that nobody told of.
+const (
+	maxMFU = 0.9
+	maxMBU = 1.05
+)
+
+func (w *work) gatePlausible(f *attribute.Facts) {
+	limit := fmt.Sprintf("MFU ≤ %.1f and MBU ≤ %.2f", maxMFU, maxMBU)
+	if !f.MFU.OK || !f.MBU.OK {
+		w.gate("plausibility", archive.Opt[bool]{}, "not checked", limit, "Whether the speed is physically possible cannot be said without the device and the model's shape.")
+		return
+	}
+	ok := f.MFU.V <= maxMFU && f.MBU.V <= maxMBU || f.Acceptance.OK && f.MFU.V <= maxMFU
+	w.gate("plausibility", pass(ok), fmt.Sprintf("MFU %.2f, MBU %.2f", f.MFU.V, f.MBU.V), limit,
+		either(ok, "The speed is physically possible on this device.", "The speed is more than this device can do with this model: look for hidden caching, wrong token counts, or another device or model than named."), f.MFU, f.MBU)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/inferencebench/inferencebench/analyst/attribute"
 	"github.com/inferencebench/inferencebench/analyst/metrics"
 	"github.com/inferencebench/inferencebench/archive"
 )
@@ -17,8 +18,8 @@ func logScale(v, bad, good float64) float64 {
 }
 
 // radar computes the five axes. An axis without its numbers is unknown, with the reason.
-func (w *work) radar(a *archive.Analysis) []archive.Axis {
-	return []archive.Axis{w.speedAxis(), w.costAxis(), qualityAxis(a), w.stabilityAxis(), w.efficiencyAxis()}
+func (w *work) radar(a *archive.Analysis, f *attribute.Facts) []archive.Axis {
+	return []archive.Axis{w.speedAxis(), w.costAxis(), qualityAxis(a), w.stabilityAxis(), w.efficiencyAxis(f)}
 }
 
 func (w *work) speedAxis() archive.Axis {
@@ -66,6 +67,12 @@ func (w *work) stabilityAxis() archive.Axis {
 	return x
 }
 
-func (w *work) efficiencyAxis() archive.Axis {
-	return archive.Axis{Name: "efficiency", Scale: "memory bandwidth used over what kernels reach on the device", Reason: "the device and the model's shape are not known"}
+func (w *work) efficiencyAxis(f *attribute.Facts) archive.Axis {
+	x := archive.Axis{Name: "efficiency", Scale: "the larger of memory bandwidth and arithmetic used while busy, over the share of the peak that kernels reach on the device"}
+	if !f.MFU.OK || !f.MBU.OK || f.StreamShare <= 0 || f.MatmulShare <= 0 {
+		x.Reason = "the device and the model's shape are not known"
+		return x
+	}
+	x.Value = metrics.Number(math.Min(1, math.Max(f.MBU.V/f.StreamShare, f.MFU.V/f.MatmulShare)))
+	return x
 }

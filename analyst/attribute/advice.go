@@ -28,6 +28,14 @@ func advice(id, engine string) []change {
 			{"Give the KV cache more of the device's memory.", k("--gpu-memory-utilization", "--mem-fraction-static", "--ctx-size"), "The cache grows by the memory that is added.", "Too much ends in an out-of-memory error."},
 			{"Let fewer requests run at once, so that none is preempted.", k("--max-num-seqs", "--max-running-requests", "--parallel"), "Preemptions stop, and no token is computed twice.", "More requests wait in the queue."},
 		}
+	case Leak:
+		return []change{{"Restart the engine, then find out which requests leave blocks behind: aborted and disconnected ones first.", "", "KV usage returns to its floor after a drain.", ""}}
+	case External:
+		return []change{{"Give the server the GPU alone.", "", "Steps take what the roofline says.", ""}}
+	case Imbalance:
+		return []change{{"Balance the experts or use fewer expert-parallel ranks.", k("--enable-expert-parallel", "--ep-size", ""), "The slowest rank comes closer to the mean.", ""}}
+	case Speculation:
+		return []change{{"Switch speculative decoding off, or draft fewer tokens, at this batch size.", k("--speculative-config", "--speculative-num-steps", "--spec-draft-n-max"), "Steps get shorter, and throughput rises.", "A single user gets slower when drafts were accepted."}}
 	case Cap:
 		return []change{{"Raise the cap on running requests to at least twice its value.", k("--max-num-seqs", "--max-running-requests", "--parallel"), "The queue shrinks, throughput rises and the time to first token falls.", "Each running request gets slower, and the KV cache fills."}}
 	case Network:

@@ -4,12 +4,16 @@ package attribute
 const (
 	Client        = "client"
 	Throttle      = "throttle"
+	Leak          = "kv_leak"
 	KV            = "kv_capacity"
 	Cap           = "admission_cap"
 	Network       = "network"
 	Frontend      = "frontend"
 	Host          = "host"
 	Communication = "communication"
+	Imbalance     = "moe_imbalance"
+	External      = "external"
+	Speculation   = "speculation"
 	Prefix        = "prefix_miss"
 	Interference  = "interference"
 	Prefill       = "prefill"
@@ -32,6 +36,9 @@ func causes() []cause {
 		{Throttle, "The GPU runs below its clock", "Heat or a power limit holds the GPU below its maximum clock, so every step takes longer.",
 			"The SM clock stays at its maximum under load.",
 			"P13: rerun after a cool-down, or with a different power limit. Step times should move with the clock."},
+		{Leak, "KV cache blocks are lost", "KV usage grows over time without requests that would explain it, so the usable cache shrinks.",
+			"KV usage returns to its floor when no request runs, the prefix cache set aside.",
+			"P14: drain the server, read KV usage, reset the prefix cache and compare."},
 		{KV, "The KV cache is full", "The cache for attention keys and values is the scarce resource: requests wait for blocks or are preempted and computed again.",
 			"KV usage stays below 0.8, or requests wait while blocks are free.",
 			"P3: cap the concurrency at 80 % of the observed running requests. Throughput should stay or rise and preemptions stop."},
@@ -50,6 +57,15 @@ func causes() []cause {
 		{Communication, "Communication between GPUs is the limit", "Steps take far longer than computing and memory explain while the GPU is busy: it waits for its peers.",
 			"One GPU serves the model alone.",
 			"P6: halve the tensor parallelism, and compare the excess of large prefills."},
+		{Imbalance, "Experts are loaded unevenly", "Steps take far longer than evenly used experts would, and the busiest expert or rank sets the pace.",
+			"The model is dense, or the step does not depend on the domain of the prompts.",
+			"P16: compare prompts of one domain with mixed ones at the same lengths."},
+		{External, "Something else uses the GPU", "Steps take far longer than computing and memory explain on a busy GPU at full clock with nothing to wait for.",
+			"The step is as long as the roofline says when the server is alone on the device.",
+			"P17: list the processes of the GPU, and repeat with the server alone."},
+		{Speculation, "Speculative decoding costs more than it saves", "Most drafted tokens are rejected while the batch is large, so that verifying them lengthens steps for nothing.",
+			"Most drafted tokens are accepted, or the batch is small.",
+			"P15: switch speculative decoding off at the same load."},
 		{Prefix, "Shared prefixes are computed again", "Prompts repeat their beginnings, but the engine does not serve them from its prefix cache.",
 			"The prompts have no common prefix.",
 			"P4b: send one prefix twice, and once behind a random nonce. Equal times to first token mean that the cache does not work."},

@@ -3,7 +3,8 @@ package attribute
 import "github.com/inferencebench/inferencebench/analyst/evidence"
 
 // Facts are the evidence of one measured window. A fact that is unknown was not
-// observed; rules must not read it as zero.
+// observed; rules must not read it as zero. Times are milliseconds, shares are of the mean
+// time to first token unless another whole is named.
 type Facts struct {
 	Engine      string // adapter name, such as "vllm"
 	EngineReads int    // successful readings of the engine's metrics page
@@ -11,19 +12,45 @@ type Facts struct {
 	Local       bool   // the server is on the load generator's machine
 	Simulated   bool
 
-	// Client side. Times are milliseconds; shares are of the mean time to first token.
-	TTFT, TTFT50, Service                                          evidence.Fact
-	Late, Late99, RTT                                              evidence.Fact
-	Gap50, Gap99                                                   evidence.Fact // between chunks
-	Prompt, PromptCV                                               evidence.Fact
-	Potential, Hit                                                 evidence.Fact // of prompt tokens
-	PerChunk                                                       evidence.Fact
-	Offered, Served, Sent                                          evidence.Fact // requests/s; share of due requests sent
-	ShareSend, ShareNet, ShareQueue, SharePrefill, ShareFront      evidence.Fact
-	ClientCPU, GCPause, Ports, Occupancy                           evidence.Fact // 0..1; ms; failures; alive over asked
-	Running, RunningMax, Waiting, KV, KVFull, Cap, Pinned, Preempt evidence.Fact
-	Queue, Prefill, EngineTTFT, PrefillShare, Steps, StepTokens    evidence.Fact
-	Util, Clock, Thermal, Power, HostCPU, Steal                    evidence.Fact
+	TTFT, TTFT50, Service evidence.Fact // from the intended send; its median; from the send
+	Late, Late99, RTT     evidence.Fact
+	Gap50, Gap99, GapMean evidence.Fact // between chunks
+	PerChunk              evidence.Fact // tokens of a chunk
+	Prompt, PromptCV      evidence.Fact
+	Potential, Hit        evidence.Fact // shares of prompt tokens that could be, and were, cached
+	Offered, Served       evidence.Fact // requests/s
+	Sent                  evidence.Fact // share of the due requests that were sent
+
+	ShareSend, ShareNet, ShareQueue, SharePrefill, ShareFront evidence.Fact
+
+	ClientCPU evidence.Fact // share of the machine
+	GCPause   evidence.Fact
+	Ports     evidence.Fact // requests that failed inside the load generator
+	Occupancy evidence.Fact // sessions alive over sessions asked
+
+	Running, RunningMax, Waiting evidence.Fact
+	KV, KVFull, Preempt          evidence.Fact // mean usage; share of time above 0.95; per request
+	Cap, Pinned                  evidence.Fact // requests; share of time at the cap
+	Queue, Prefill, EngineTTFT   evidence.Fact
+	Steps, StepTokens            evidence.Fact // per second; tokens of a step
+	StepTokens99                 evidence.Fact // tokens of the largest steps
+	Acceptance                   evidence.Fact // of drafted tokens
+	Leak                         evidence.Fact // growth of KV usage that running requests do not explain
+
+	Util, Clock, Thermal, Power evidence.Fact
+	HostCPU, Steal              evidence.Fact
+
+	TP           int           // devices that share a layer; 0 where unknown
+	MoE          bool          // the model is a mixture of experts
+	MatmulShare  float64       // share of the arithmetic peak that kernels reach; 0 where unknown
+	StreamShare  float64       // share of the bandwidth that kernels reach
+	PrefillShare evidence.Fact // of the engine's computing time
+	Ratio        evidence.Fact // step over its modelled GPU time
+	GPUGap       evidence.Fact // share of a step in which the GPU idles
+	Busy         evidence.Fact // share of the time in which the engine works on a step
+	MFU, MBU     evidence.Fact // of the peaks, while busy
+	Inflation    evidence.Fact // decode step of the batch over that of one sequence
+	Missed       bool          // an objective is missed
 }
 
 // BlackBox reports whether the engine showed no metrics at all.

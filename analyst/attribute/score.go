@@ -51,6 +51,7 @@ const (
 	needKV       = "KV cache usage: expose the engine's metrics page"
 	needQueue    = "queue and prefill time: expose the engine's metrics page (vLLM has both)"
 	needGPU      = "GPU clocks: run the monitor on the GPU's machine, with its driver"
+	needUtil     = "GPU utilisation: run the monitor on the GPU's machine, or scrape its DCGM exporter"
 	needRoofline = "the device and model shape, for the roofline: name them with --gpu and --model-config"
 	needShare    = "the share of prefill in the engine's time: expose the step histogram of the metrics page"
 	needHit      = "prefix-cache hits: enable cached-token reporting (vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report) or the metrics page"
@@ -72,8 +73,14 @@ func score(id string, f *Facts) hypothesis {
 		return scoreNetwork(f)
 	case Frontend:
 		return scoreFrontend(f)
-	case Host, Communication:
-		return scoreStep(f)
+	case Host:
+		return scoreHost(f)
+	case Communication, External, Imbalance:
+		return scoreBusyStep(id, f)
+	case Leak:
+		return scoreLeak(f)
+	case Speculation:
+		return scoreSpeculation(f)
 	case Prefix:
 		return scorePrefix(f)
 	case Interference:
@@ -189,6 +196,13 @@ func scoreCap(f *Facts) (h hypothesis) {
 }
 
 func scoreNetwork(f *Facts) (h hypothesis) {
+	// A proxy that holds the stream back delivers it in bursts: most gaps are empty, and
+	// the rest make up for them.
+	if f.Gap50.OK && f.GapMean.Above(2) && f.Gap50.V < 0.2*f.GapMean.V && !f.Acceptance.OK {
+		h.score = ratio(1-f.Gap50.V/f.GapMean.V, 0.9)
+		h.is(f.Gap50, f.GapMean, f.Gap99)
+		return h
+	}
 	if !f.RTT.OK || !f.TTFT50.OK || f.TTFT50.V <= 0 {
 		h.lack(needRTT)
 		return h
@@ -216,10 +230,98 @@ func scoreFrontend(f *Facts) (h hypothesis) {
 	return h
 }
 
-func scoreStep(f *Facts) (h hypothesis) {
-	h.is(f.Util)
-	h.score = unknownCap * yes(f.Util.Below(65) && f.Waiting.Above(1))
-	h.lack(needRoofline)
+// The step is healthy up to ratioOK times its modelled GPU time; within a step the GPU
+// idles no more than gapOK of the time.
+const (
+	ratioOK = 1.3
+	gapOK   = 0.35
+)
+
+func scoreHost(f *Facts) (h hypothesis) {
+	if !f.Ratio.OK {
+		h.score = unknownCap * yes(f.GPUGap.Above(gapOK))
+		h.is(f.GPUGap)
+		h.lack(needRoofline)
+		return h
+	}
+	h.score = ratio(f.Ratio.V-ratioOK, 0.7)
+	if h.score >= 0.3 {
+		h.is(f.Ratio)
+	} else {
+		h.not(f.Ratio)
+	}
+	if !f.GPUGap.OK {
+		h.lack(needUtil)
+		return h
+	}
+	if f.GPUGap.V <= gapOK {
+		h.score = 0
+		h.not(f.GPUGap)
+	} else {
+		h.is(f.GPUGap, f.HostCPU)
+	}
+	return h
+}
+
+// scoreBusyStep scores what makes a step long while the GPU is busy: waiting for peers
+// with several devices, a neighbour with one, uneven experts in a mixture.
+func scoreBusyStep(id string, f *Facts) (h hypothesis) {
+	switch {
+	case id == Communication && f.TP == 1, id == External && f.TP > 1, id == Imbalance && !f.MoE:
+		h.inapplicable = true
+		return h
+	case !f.Ratio.OK:
+		h.lack(needRoofline)
+		return h
+	}
+	h.score = ratio(f.Ratio.V-ratioOK, 0.5)
+	if h.score >= 0.3 {
+		h.is(f.Ratio)
+	} else {
+		h.not(f.Ratio)
+	}
+	switch {
+	case f.GPUGap.Above(gapOK):
+		h.score = 0
+		h.not(f.GPUGap)
+	case f.Clock.Below(0.9):
+		h.score = 0
+		h.not(f.Clock)
+	case !f.GPUGap.OK:
+		h.lack(needUtil)
+	case id == Imbalance:
+		h.lack("a run with prompts of one domain to compare with")
+	default:
+		h.is(f.GPUGap, f.Util)
+	}
+	return h
+}
+
+func scoreLeak(f *Facts) (h hypothesis) {
+	if !f.Leak.OK {
+		h.lack(needKV)
+		return h
+	}
+	h.score = ratio(f.Leak.V, 0.15) * yes(f.Leak.V > 0.05)
+	if h.score > 0 {
+		h.is(f.Leak, f.KV)
+	} else {
+		h.not(f.Leak)
+	}
+	return h
+}
+
+func scoreSpeculation(f *Facts) (h hypothesis) {
+	if !f.Acceptance.OK {
+		h.inapplicable = true // the engine does not draft, or does not say so
+		return h
+	}
+	h.score = ratio(0.7-f.Acceptance.V, 0.2) * ratio(f.Running.Or(0), 8)
+	if h.score >= 0.3 {
+		h.is(f.Acceptance, f.Running, f.Ratio)
+	} else {
+		h.not(f.Acceptance)
+	}
 	return h
 }
 
@@ -263,35 +365,63 @@ func scoreInterference(f *Facts) (h hypothesis) {
 		return h
 	}
 	h.score = ratio(f.Gap99.V/f.Gap50.V, 8) * yes(f.Gap99.V > 50) * yes(f.PromptCV.Above(1.2))
+	if f.StepTokens99.OK {
+		h.score *= ratio(f.StepTokens99.V-1024, 3072)
+		h.is(f.StepTokens99)
+	}
 	if h.score >= 0.3 {
 		h.is(f.Gap50, f.Gap99, f.PromptCV)
 	} else {
 		h.not(f.Gap99, f.PromptCV)
 	}
-	if h.score > 0 && !f.StepTokens.OK {
+	if h.score > 0 && !f.StepTokens99.OK {
 		h.lack("tokens per step: expose the engine's step histogram")
 	}
 	return h
 }
 
+// scoreCompute scores the two limits of the device itself. A device that merely works at
+// full speed is no limit: decoding reads the weights at full bandwidth for a single
+// request too. It is one where requests wait, where an objective is missed, or where the
+// batch makes a step much longer than a single sequence would.
 func scoreCompute(id string, f *Facts) (h hypothesis) {
 	if !f.PrefillShare.OK {
 		h.lack(needShare)
 		h.lack(needRoofline)
 		return h
 	}
-	share := f.PrefillShare.V
+	share, used, full := f.PrefillShare.V, f.MFU, 0.57*f.MatmulShare
 	if id == Decode {
-		share = 1 - share
+		share, used, full = 1-share, f.MBU, 0.72*f.StreamShare
 	}
-	h.score = ratio(share, 0.6)
-	h.is(f.PrefillShare, f.Util)
-	h.lack(needRoofline)
+	strain := yes(f.Missed || f.Waiting.Above(1) || f.over())
+	if id == Decode {
+		strain = max(strain, ratio(f.Inflation.Or(1)-1, 0.5))
+	} else {
+		strain = max(strain, yes(f.Busy.Above(0.9)))
+	}
+	h.score = ratio(share, 0.6) * strain
+	if used.OK && full > 0 {
+		h.score *= ratio(used.V, full) * yes(!f.Busy.OK || f.Busy.V > 0.7)
+	}
+	if h.score >= 0.3 {
+		h.is(f.PrefillShare, used, f.Inflation, f.Util, f.Waiting)
+	} else {
+		h.not(f.PrefillShare, used)
+	}
+	if !used.OK {
+		h.lack(needRoofline)
+	}
 	return h
 }
 
+// over reports whether more arrives than is answered.
+func (f *Facts) over() bool {
+	return f.OpenLoop && f.Offered.OK && f.Served.OK && f.Served.V < 0.95*f.Offered.V
+}
+
 func scoreQueueing(f *Facts) (h hypothesis) {
-	over := f.Offered.OK && f.Served.OK && f.Served.V < 0.95*f.Offered.V && f.OpenLoop
+	over := f.over()
 	switch {
 	case f.ShareQueue.OK:
 		h.score = ratio(f.ShareQueue.V, 0.5)

@@ -3,8 +3,10 @@
 package series
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -26,8 +28,11 @@ type Set struct {
 	Reads map[string]int
 }
 
-// Add takes one sample. Histogram buckets are left out: sums and counts say more than
-// coarse buckets.
+// keptBuckets is the only histogram whose buckets are kept: of the others sums and counts
+// say more than coarse buckets.
+const keptBuckets = "iteration_tokens_bucket:"
+
+// Add takes one sample. Histogram buckets are left out, those of tokens per step excepted.
 func (s *Set) Add(x *archive.Sample) {
 	if s.m == nil {
 		s.m, s.Errors, s.Reads = map[string]map[string]map[string][]Point{}, map[string]int{}, map[string]int{}
@@ -43,7 +48,7 @@ func (s *Set) Add(x *archive.Sample) {
 		s.m[x.Source] = src
 	}
 	for name, v := range x.Values {
-		if strings.Contains(name, ":") {
+		if strings.Contains(name, ":") && !strings.HasPrefix(name, keptBuckets) {
 			continue
 		}
 		if src[name] == nil {
@@ -202,6 +207,31 @@ func (s *Set) Steps(source, name, target string, from, to archive.Instant) []Poi
 		}
 	}
 	return out
+}
+
+// Buckets returns the growth over [from, to] of the buckets of tokens per step, by their
+// upper edges in rising order; the last edge is +Inf. Counts are cumulative.
+func (s *Set) Buckets(source string, from, to archive.Instant) (edges, counts []float64) {
+	type bucket struct{ edge, count float64 }
+	var all []bucket
+	for name := range s.m[source] {
+		le, ok := strings.CutPrefix(name, keptBuckets)
+		if !ok {
+			continue
+		}
+		edge, err := strconv.ParseFloat(le, 64)
+		if err != nil {
+			continue
+		}
+		if d, ok := s.Growth(source, name, from, to); ok {
+			all = append(all, bucket{edge, d.Value})
+		}
+	}
+	slices.SortFunc(all, func(a, b bucket) int { return cmp.Compare(a.edge, b.edge) })
+	for _, b := range all {
+		edges, counts = append(edges, b.edge), append(counts, b.count)
+	}
+	return edges, counts
 }
 
 // Average returns the mean of the points; ok is false for none.
