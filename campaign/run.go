@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/monitor"
@@ -120,8 +121,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	if r.w, err = archive.Create(dir, manifest); err != nil {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
-	r.w.Request(r.target.preflight)
-	r.w.Event(archive.Event{T: started, Kind: "run_start", Severity: archive.SeverityInfo, Source: "campaign", Message: "run " + r.id})
+	r.w.Event(r.target.tried)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -210,7 +210,11 @@ func (r *run) record(rec *archive.Request) {
 }
 
 func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
-	cfg, err := json.Marshal(r.cfg)
+	recorded := *r.cfg
+	if recorded.Target.URL != "" {
+		recorded.Target.URL = engines.Redact(recorded.Target.URL)
+	}
+	cfg, err := json.Marshal(recorded)
 	if err != nil {
 		return archive.Manifest{}, fmt.Errorf("record the configuration: %w", err)
 	}

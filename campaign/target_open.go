@@ -29,7 +29,7 @@ type target struct {
 	client    *wire.Client
 	extra     map[string]any // body fields of every request
 	metrics   monitor.Source // nil: no metrics page
-	preflight *archive.Request
+	tried     archive.Event  // the test request before the run
 	notes     []archive.Annotation
 	closers   []func()
 }
@@ -95,7 +95,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}
 	id, err := discover(ctx, side, base, sideHeader)
 	if err != nil {
-		return nil, err
+		return nil, c.Target.explain(err)
 	}
 	t.notes = id.Notes
 	model, err := id.Choose(c.Target.Model)
@@ -118,7 +118,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}
 	t.closers = append(t.closers, t.client.Close)
 	if err := t.try(ctx, clock); err != nil {
-		return nil, err
+		return nil, c.Target.explain(err)
 	}
 	t.openMetrics(c, id, side, sideHeader)
 	return t, nil
@@ -193,7 +193,12 @@ func discover(ctx context.Context, client *http.Client, base string, header http
 	return id, te
 }
 
-// try sends one small request. It is kept as a record of kind probe.
+// EventTestRequest is the kind of the event that tells of the test request before a run.
+// It is no record of requests.jsonl: it belongs to no phase and to no count.
+const EventTestRequest = "test_request"
+
+// try sends one small request, so that a wrong key, model or address is found before a
+// run directory exists.
 func (t *target) try(ctx context.Context, clock archive.Clock) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightTimeout)
 	defer cancel()
@@ -204,11 +209,15 @@ func (t *target) try(ctx context.Context, clock archive.Clock) error {
 		Messages: []tasks.Message{{Role: "user", Content: "Count from one to five in words."}},
 	}
 	t.Do(ctx, call, rec)
-	t.preflight = rec
-	if rec.Status == archive.StatusOK {
-		return nil
+	if rec.Status != archive.StatusOK {
+		return t.refused(rec)
 	}
-	return t.refused(rec)
+	t.tried = archive.Event{
+		T: rec.T.Done, Kind: EventTestRequest, Severity: archive.SeverityInfo, Source: "campaign",
+		Message: fmt.Sprintf("a test request was answered after %v", rec.T.Done.Sub(rec.T.Intended).Round(time.Millisecond)),
+		Fields:  map[string]any{"first_token_ns": rec.T.First.Sub(rec.T.Send), "done_ns": rec.T.Done.Sub(rec.T.Send), "usage": rec.Usage},
+	}
+	return nil
 }
 
 // refused explains a test request that failed.
@@ -227,13 +236,21 @@ func (t *target) refused(rec *archive.Request) error {
 	case f.Kind == archive.FailNotSSE:
 		te.Kind, te.Hint = TargetNotLLM, "the address of the inference server itself, for example http://localhost:8000"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		te.Kind, te.Hint = TargetAuth, "put the key into the environment variable "+DefaultKeyEnv+", or name another with --key-env"
+		te.Kind = TargetAuth
 	case code == http.StatusNotFound && strings.Contains(strings.ToLower(f.Message), "model"):
 		te.Kind, te.Hint = TargetModel, "--model with a name that the server lists under /v1/models"
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
 		te.Kind, te.Hint = TargetNotLLM, "check the URL; --endpoint completions for a server without a chat API"
 	}
 	return te
+}
+
+// explain names the variable of the key in an error about the key.
+func (t Target) explain(err error) error {
+	if te, ok := errors.AsType[*TargetError](err); ok && te.Kind == TargetAuth {
+		te.Hint = fmt.Sprintf("put the key into the environment variable %s, or name another variable with --key-env", t.KeyEnv)
+	}
+	return err
 }
 
 // openMetrics finds the engine's metrics page.

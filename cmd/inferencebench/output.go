@@ -119,9 +119,12 @@ func terminalOptions(w io.Writer) report.TerminalOptions {
 	return report.OptionsFor(f, os.Getenv)
 }
 
-// gate turns the analysis of a complete run into the exit code.
+// gate turns the analysis of a complete run into the exit code. The simulated engine
+// shares this process with the load generator, so a busy machine makes a demonstration
+// invalid as a measurement; that is said in its report, and is no failure as long as
+// requests succeeded.
 func gate(a *archive.Analysis, c *campaign.Config) error {
-	if a.Verdict.State == archive.VerdictInvalid {
+	if a.Verdict.State == archive.VerdictInvalid && !(a.Simulated && a.Counts.Failed == 0 && a.Counts.OK > 0) {
 		return withCode(exitUndecided, fmt.Errorf("the run is invalid: %s", a.Verdict.Headline))
 	}
 	undecided := ""

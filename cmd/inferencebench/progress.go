@@ -97,6 +97,7 @@ func (p *progress) loop(s campaign.Start) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var m meter
+	m.line(s) // the mark that the first rate is measured from
 	for {
 		select {
 		case <-p.quit:

@@ -197,7 +197,7 @@ func TestAllRequestsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a.Counts.OK != 0 || a.Counts.Failures["http_503"] != 8 || a.Verdict.State != archive.VerdictInvalid {
-		t.Errorf("counts %+v, verdict %+v; want 8 of http_503 and invalid", a.Counts, a.Verdict)
+		t.Errorf("counts %+v, verdict %+v; want 8 of http_503, none ok, and invalid", a.Counts, a.Verdict)
 	}
 }
 
