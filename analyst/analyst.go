@@ -10,6 +10,7 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/metrics"
 	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/series"
+	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/archive"
 )
 
@@ -71,7 +72,7 @@ type work struct {
 	opts       Options
 	setup      roofline.Setup // valid when setupOK
 	setupOK    bool
-	objectives []objective
+	objectives []*slo.Expr
 	time       timeline
 	table      *metrics.Table
 	series     series.Set
@@ -182,11 +183,13 @@ func (w *work) analyze() *archive.Analysis {
 	w.windows, w.drained, windowNotes = windows(&w.time, w.table)
 	w.littles()
 	w.measure()
+	a.SLOs = w.evaluate()
 	var facts attribute.Facts
 	focus := w.focus()
 	if focus != nil {
 		facts = w.gather(*focus)
 	}
+	_, facts.Missed = objectivesMet(a.SLOs)
 	w.judge(focus, &facts)
 	result := attribute.Result{}
 	if focus != nil && w.counts.OK > 0 {
@@ -196,7 +199,6 @@ func (w *work) analyze() *archive.Analysis {
 
 	a.Windows, a.Metrics, a.Gates = w.windows, w.metrics, w.gates
 	a.Quality = w.quality.rows()
-	a.SLOs = w.evaluate(a)
 	a.Verdict = w.verdict(a, focus, &facts, &result)
 	if a.Verdict.State == archive.VerdictNone {
 		demote(&result)

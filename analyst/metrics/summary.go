@@ -84,6 +84,14 @@ func Describe(d Def, scope string, values []float64) archive.Metric {
 	return m
 }
 
+// Percentile returns the estimate of one quantile of values in time order.
+func Percentile(values []float64, p float64) archive.Estimate {
+	if len(values) == 0 {
+		return Withheld("no sample")
+	}
+	return quantile(stats.Sorted(values), p, stats.EffectiveSize(len(values), stats.Autocorrelation(values)))
+}
+
 func quantile(sorted []float64, p, nEff float64) archive.Estimate {
 	n, v := len(sorted), stats.Quantile(sorted, p)
 	e := archive.Estimate{Sample: Number(v)}
