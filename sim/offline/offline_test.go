@@ -134,3 +134,14 @@ func BenchmarkChat(b *testing.B) {
 	}
 	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
 }
+
+func TestCapacity(t *testing.T) {
+	lo, hi, err := Capacity(context.Background(), Config{}, Chat(0, 1), Objective{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond, Share: 0.99})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("chat on one H100: %.1f req/s within the objective, %.1f saturated", lo, hi)
+	if lo < 5 || lo > hi || hi > 60 {
+		t.Errorf("capacity = %.1f, %.1f req/s; want 5-60 and in order", lo, hi)
+	}
+}
