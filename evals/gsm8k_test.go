@@ -2,6 +2,7 @@ package evals
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"math/big"
 	"os"
@@ -58,7 +59,7 @@ func TestGSM8KGold(t *testing.T) {
 	}
 	golds := goldAnswers(t, path)
 	for i, it := range s.Items {
-		v := it.Check.Check(Answer{Text: golds[i]})
+		v := it.Check.Check(context.Background(), Answer{Text: golds[i]})
 		if score, _ := v.Score.Get(); score != 1 || v.Method != "strict" {
 			t.Errorf("%s: the set's own solution scores %v by %s", it.ID, v.Score, v.Method)
 		}
@@ -144,7 +145,7 @@ func TestLabelledSolutions(t *testing.T) {
 				t.Fatal(err)
 			}
 			seen++
-			v := numberCheck{new(big.Rat).Set(gold)}.Check(Answer{Text: l.Solution})
+			v := numberCheck{new(big.Rat).Set(gold)}.Check(context.Background(), Answer{Text: l.Solution})
 			if score, _ := v.Score.Get(); (score == 1) != l.Correct {
 				if unlike++; unlike <= 5 {
 					t.Logf("label %v, score %v (%s), gold %v: …%q", l.Correct, score, v.Method, gold, l.Solution[max(0, len(l.Solution)-80):])

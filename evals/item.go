@@ -1,6 +1,10 @@
 package evals
 
-import "github.com/inferencebench/inferencebench/archive"
+import (
+	"context"
+
+	"github.com/inferencebench/inferencebench/archive"
+)
 
 // Item is one question with the rule that scores its answer.
 type Item struct {
@@ -47,14 +51,14 @@ type Verdict struct {
 // Check scores one item's answers. It is safe for concurrent use and never panics,
 // whatever the answer holds.
 type Check interface {
-	Check(a Answer) Verdict
+	Check(ctx context.Context, a Answer) Verdict
 }
 
 // CheckFunc makes a function a Check.
-type CheckFunc func(a Answer) Verdict
+type CheckFunc func(ctx context.Context, a Answer) Verdict
 
 // Check calls f.
-func (f CheckFunc) Check(a Answer) Verdict { return f(a) }
+func (f CheckFunc) Check(ctx context.Context, a Answer) Verdict { return f(ctx, a) }
 
 func right(v Verdict) Verdict { v.Score = archive.Some(1.0); return v }
 func wrong(v Verdict) Verdict { v.Score = archive.Some(0.0); return v }

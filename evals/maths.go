@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 
@@ -50,7 +51,7 @@ func mathsItem(id, question string, gold *big.Rat) Item {
 type numberCheck struct{ gold *big.Rat }
 
 // Check extracts and compares.
-func (c numberCheck) Check(a Answer) Verdict {
+func (c numberCheck) Check(_ context.Context, a Answer) Verdict {
 	got, method := answer.Extract(a.Text)
 	v := Verdict{Method: string(method)}
 	if got == nil {

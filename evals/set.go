@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -12,7 +13,12 @@ import (
 
 // The kinds of item set.
 const (
-	KindMaths = "gsm8k" // grade-school maths in the manner of GSM8K, the project's own or the real set
+	KindMaths  = "gsm8k"     // grade-school maths in the manner of GSM8K, the project's own or the real set
+	KindCode   = "humaneval" // functions written from a docstring, judged by tests in the sandbox
+	KindFacts  = "facts"     // short questions about stable facts
+	KindFormat = "format"    // instructions about the form of the answer
+	KindLong   = "longdoc"   // questions about a generated document
+	KindChoice = "choice"    // multiple choice
 )
 
 // Set is a list of items of one kind. It must not be changed once a method has been
@@ -24,6 +30,9 @@ type Set struct {
 	// Scores of sets with different names are not comparable.
 	Name  string
 	Items []Item
+	// Deferred is true when scoring an answer costs more than a moment, as running code
+	// does: score such a set after the measured window, never inside it.
+	Deferred bool
 
 	once     sync.Once
 	byID     map[string]int
@@ -99,6 +108,11 @@ func (s *single) Next(string) (tasks.Turn, bool) {
 // item that is not of this set, and a request that did not end well, have no score and a
 // reason.
 func (s *Set) Score(rec *archive.Request) archive.Checkpoint {
+	return s.ScoreContext(context.Background(), rec)
+}
+
+// ScoreContext is Score with a context that bounds checks which run code.
+func (s *Set) ScoreContext(ctx context.Context, rec *archive.Request) archive.Checkpoint {
 	c := archive.Checkpoint{Request: rec.ID, Kind: s.Kind, Set: s.Name, Item: rec.Item, Reply: rec.Text, T: rec.T.Done}
 	it, ok := s.Item(rec.Item)
 	if !ok {
@@ -118,7 +132,7 @@ func (s *Set) Score(rec *archive.Request) archive.Checkpoint {
 		c.Reason = "truncated_reasoning: the token limit was reached before the model began to answer"
 		return c
 	}
-	v := it.Check.Check(a)
+	v := it.Check.Check(ctx, a)
 	c.Score, c.Extracted, c.Method, c.Reason = v.Score, v.Extracted, v.Method, v.Reason
 	if a.Truncated {
 		c.Reason = join(c.Reason, "cut at the token limit, scored on what arrived")
@@ -166,4 +180,4 @@ func (s *Set) Answer(prompt string) (string, bool) {
 
 // endings are the instructions with which prompts of this package end. Searching for one
 // of them first keeps Answer cheap for prompts that hold no item.
-var endings = []string{mathsFormat}
+var endings = []string{mathsFormat, codeFormat}

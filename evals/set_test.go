@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func TestAnswer(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: the prompt is not known", it.ID)
 			}
-			if score, _ := it.Check.Check(Answer{Text: reply}).Score.Get(); score != 1 {
+			if score, _ := it.Check.Check(context.Background(), Answer{Text: reply}).Score.Get(); score != 1 {
 				t.Errorf("%s: the set's own answer %q scores %v", it.ID, reply, score)
 			}
 		}
