@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/tasks"
 )
@@ -78,6 +79,11 @@ func (c *Config) Validate() error {
 	}
 	if d := time.Duration(c.Monitor.Interval); d < 50*time.Millisecond || d > time.Hour {
 		v.add("monitor.interval", "%v is outside 50ms to 1h", d)
+	}
+	for i, s := range c.SLO {
+		if _, err := slo.Parse(s); err != nil {
+			v.add(fmt.Sprintf("slo[%d]", i), "%v", err)
+		}
 	}
 	if r := c.MaxErrorRate; r != nil && (math.IsNaN(*r) || *r < 0 || *r > 1) {
 		v.add("max_error_rate", "%g is not a share between 0 and 1", *r)
