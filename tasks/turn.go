@@ -49,6 +49,8 @@ type Turn struct {
 	Think time.Duration
 	// Stop are stop sequences to send.
 	Stop []string
+	// Notes go into the annotations of the request's record, such as who wrote the turn.
+	Notes []archive.Annotation
 }
 
 // Session is one conversation. It is used by one goroutine.
