@@ -27,16 +27,40 @@ var pageJS string
 // records of the run are read once, in bounded memory. The error is that of a file that
 // cannot be read, or of the writer.
 func HTML(w io.Writer, run *archive.Run, a *archive.Analysis) error {
+	return Page(w, run, a, PageOptions{})
+}
+
+// PageOptions are for pages that are served rather than kept as a file.
+type PageOptions struct {
+	// Home is where the name of the program leads, such as "/"; "" for nowhere.
+	Home string
+	// Downloads are offered at the end of the page.
+	Downloads []Link
+	// Link returns where a run's own report is, or ""; nil for nowhere. A comparison
+	// uses it.
+	Link func(*archive.Run) string
+}
+
+// Link is one link of a page.
+type Link struct{ Label, URL, Title string }
+
+// Page is HTML with options.
+func Page(w io.Writer, run *archive.Run, a *archive.Analysis, o PageOptions) error {
 	p, err := build(run, a)
 	if err != nil {
 		return err
 	}
+	p.Home, p.Downloads = o.Home, o.Downloads
 	p.CSS, p.JS = template.CSS(pageCSS), template.JS(pageJS) //nolint:gosec // our own files
+	return execute(w, "page.gohtml", p)
+}
+
+func execute(w io.Writer, name string, data any) error {
 	t, err := template.New("page").Funcs(funcs()).ParseFS(templates, "templates/*.gohtml")
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	if err := t.ExecuteTemplate(w, "page.gohtml", p); err != nil {
+	if err := t.ExecuteTemplate(w, name, data); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
@@ -169,3 +193,9 @@ func confidenceLevel(c string) int {
 	}
 	return 0
 }
+
+// Stylesheet returns the style sheet of the page, for pages that look like it.
+func Stylesheet() string { return pageCSS }
+
+// Script returns the script of the page: theme, charts, filters.
+func Script() string { return pageJS }

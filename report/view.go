@@ -17,6 +17,8 @@ type page struct {
 	CSS       template.CSS
 	JS        template.JS
 	Title     string
+	Home      string
+	Downloads []Link
 	Run       archive.Manifest
 	When      string
 	Length    string
@@ -116,7 +118,7 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 	m := run.Manifest
 	p := &page{
 		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
-		When: m.Epoch.Add(time.Duration(m.Started)).UTC().Format("2 January 2006, 15:04 UTC"), Length: chart.Clock(math.Max(0, s.end)),
+		When: when(m), Length: chart.Clock(math.Max(0, s.end)),
 		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a),
 		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Scopes: scopes(a),
 		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
@@ -130,6 +132,14 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 		p.Events = append(p.Events, eventView{chart.Clock(s.sec(e.T)), e})
 	}
 	return p, nil
+}
+
+// when is the wall-clock start of a run, or that it is not known.
+func when(m archive.Manifest) string {
+	if m.Epoch.IsZero() {
+		return "at an unknown time"
+	}
+	return m.Epoch.Add(time.Duration(m.Started)).UTC().Format("2 January 2006, 15:04 UTC")
 }
 
 func titleOf(m archive.Manifest) string {
