@@ -64,6 +64,12 @@ type Target struct {
 	Timeouts Timeouts `yaml:"timeouts" json:"timeouts"`
 	// ContextLimit is the server's context in tokens; 0 takes what the server tells.
 	ContextLimit int `yaml:"context_limit" json:"context_limit,omitempty"`
+	// GPU, TensorParallel and ModelConfig tell the analysis about hardware and model
+	// where the server does not: a device name such as "h100_sxm", the number of devices
+	// that share a layer, and a config.json or GGUF file.
+	GPU            string `yaml:"gpu" json:"gpu,omitempty"`
+	TensorParallel int    `yaml:"tensor_parallel" json:"tensor_parallel,omitempty"`
+	ModelConfig    string `yaml:"model_config" json:"model_config,omitempty"`
 }
 
 // Timeouts limit the stages of one request; 0 is no limit.
@@ -237,18 +243,18 @@ func Default() *Config {
 	return c
 }
 
-// Demo returns the built-in campaign against the simulated engine: a closed loop, then
-// an open one with more bursts than the closed loop can make.
+// Demo returns the built-in campaign against the simulated engine: a closed loop that the
+// engine serves with ease, then an open one that it cannot keep up with.
 func Demo() *Config {
 	c := base()
 	c.Name = "demo"
 	c.Phases = []Phase{
 		{
-			Name: "steady", Concurrency: 16, Duration: Duration(20 * time.Second),
+			Name: "steady", Concurrency: 8, Duration: Duration(20 * time.Second),
 			Warmup: Warmup{Duration: 3 * time.Second}, Drain: DefaultDrain,
 		},
 		{
-			Name: "open", Rate: 8, Arrival: DefaultArrival, Duration: Duration(15 * time.Second),
+			Name: "rush", Rate: 8, Arrival: DefaultArrival, Duration: Duration(20 * time.Second),
 			Warmup: Warmup{Duration: 2 * time.Second}, Drain: DefaultDrain,
 		},
 	}

@@ -201,7 +201,7 @@ func (r *run) record(rec *archive.Request) {
 	scored := rec.Kind == archive.KindCheckpoint && r.items != nil
 	if scored {
 		cp = r.items.Score(rec)
-		cp.InFlight = int(r.live.InFlight.Load())
+		cp.InFlight = rec.InFlight.Or(0)
 	}
 	r.w.Request(rec)
 	if scored {
@@ -223,7 +223,7 @@ func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
 	return archive.Manifest{
 		ID: r.id, Name: r.cfg.Name, Tool: tool,
 		Epoch: r.clock.Wall().UTC(), Started: started, Seed: r.cfg.Seed, Config: cfg,
-		Simulated: r.target.simulated, Server: r.target.server, Host: monitor.DescribeHost(),
+		Simulated: r.target.simulated != nil, Server: r.target.server, Host: monitor.DescribeHost(),
 		Notes: r.target.notes,
 	}, nil
 }
@@ -234,7 +234,11 @@ func (r *run) sources() (out []monitor.Source, gpus []archive.GPU, note string) 
 	if r.target.metrics != nil {
 		out = append(out, r.target.metrics)
 	}
-	if r.cfg.Monitor.GPU && !r.target.simulated {
+	switch {
+	case !r.cfg.Monitor.GPU:
+	case r.target.simulated != nil:
+		out, gpus = append(out, r.target.simulated), []archive.GPU{r.target.simulated.gpu}
+	default:
 		var g []monitor.Source
 		g, gpus, note = monitor.OpenGPUs()
 		out = append(out, g...)

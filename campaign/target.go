@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"github.com/inferencebench/inferencebench/loadgen/wire"
 )
 
 // TargetError says that the server under test cannot be used, before any load was sent.
@@ -70,21 +72,9 @@ func (t Target) headers(getenv func(string) string) (http.Header, error) {
 }
 
 // proxy returns the proxy URL to use for the base URL, "" for none.
-func (t Target) proxy(base string) (string, error) {
-	switch t.Proxy {
-	case "":
-		return "", nil
-	case "env":
-		req, err := http.NewRequest(http.MethodGet, base, nil)
-		if err != nil {
-			return "", err
-		}
-		u, err := http.ProxyFromEnvironment(req)
-		if err != nil || u == nil {
-			return "", err
-		}
-		return u.String(), nil
-	default:
-		return t.Proxy, nil
+func (t Target) proxy(base string, getenv func(string) string) (string, error) {
+	if t.Proxy == "env" {
+		return wire.ProxyFor(base, getenv)
 	}
+	return t.Proxy, nil
 }

@@ -18,14 +18,13 @@ import (
 	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/monitor"
-	"github.com/inferencebench/inferencebench/sim/server"
 	"github.com/inferencebench/inferencebench/tasks"
 )
 
 // target is the server under test, found and tried.
 type target struct {
 	server    archive.Server
-	simulated bool
+	simulated *simulated // nil for a real server
 	client    *wire.Client
 	extra     map[string]any // body fields of every request
 	metrics   monitor.Source // nil: no metrics page
@@ -50,7 +49,6 @@ func (t *target) Do(ctx context.Context, call *wire.Call, rec *archive.Request) 
 const (
 	discoveryTimeout = 15 * time.Second
 	preflightTimeout = 5 * time.Minute // a first request may compile kernels
-	simulatedModel   = "simulated-llama-3.1-8b"
 )
 
 // openTarget finds the server, or starts the simulated one, chooses the model, and sends
@@ -64,9 +62,10 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}()
 	raw := c.Target.URL
 	if raw == "" {
-		if raw, err = t.startSimulated(c, items); err != nil {
+		if t.simulated, raw, err = startSimulated(c.Seed, items); err != nil {
 			return nil, err
 		}
+		t.closers = append(t.closers, func() { _ = t.simulated.server.Close() })
 	}
 	base, err := engines.NormalizeBase(raw)
 	if err != nil {
@@ -80,7 +79,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	if c.Target.KeyEnv != "" {
 		key = o.Getenv(c.Target.KeyEnv)
 	}
-	proxy, err := c.Target.proxy(base)
+	proxy, err := c.Target.proxy(base, o.Getenv)
 	if err != nil {
 		return nil, Problems{{Field: "target.proxy", Message: err.Error()}}
 	}
@@ -104,6 +103,9 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}
 	t.server = id.Server(model.ID)
 	t.server.Proxy = redactedOrEmpty(proxy)
+	if t.simulated != nil {
+		t.server.Settings = t.simulated.settings()
+	}
 	t.client, err = wire.New(wire.Config{
 		BaseURL: base, Endpoint: wire.Endpoint(c.Target.Endpoint), Model: model.ID, Key: key, Header: header,
 		CAFile: c.Target.CAFile, Insecure: c.Target.Insecure, Proxy: proxy, NoStream: c.Target.NoStream,
@@ -122,26 +124,6 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}
 	t.openMetrics(c, id, side, sideHeader)
 	return t, nil
-}
-
-// startSimulated starts the embedded engine on a loopback port.
-func (t *target) startSimulated(c *Config, items *evals.Set) (string, error) {
-	cfg := server.Config{ModelName: simulatedModel, Accuracy: 0.9}
-	cfg.Sim.Seed = c.Seed
-	if items != nil {
-		cfg.Answers = items.Answer
-	}
-	s, err := server.New(cfg)
-	if err != nil {
-		return "", fmt.Errorf("simulated engine: %w", err)
-	}
-	u, err := s.Start("127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("simulated engine: %w", err)
-	}
-	t.closers = append(t.closers, func() { _ = s.Close() })
-	t.simulated = true
-	return u, nil
 }
 
 // sideClient is the HTTP client of everything but the load: discovery and metrics.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/tasks"
@@ -117,6 +118,19 @@ func (v *validator) target(t Target) {
 	if t.Proxy != "" && t.Proxy != "env" {
 		if u, err := url.Parse(t.Proxy); err != nil || u.Host == "" {
 			v.add("target.proxy", "not a proxy URL such as http://host:3128; use env to take the environment's")
+		}
+	}
+	if t.GPU != "" {
+		if _, ok := roofline.FindDevice(t.GPU); !ok {
+			v.add("target.gpu", "%q is not in the device table; it knows %s", t.GPU, deviceNames())
+		}
+	}
+	if t.TensorParallel < 0 || t.TensorParallel > 1024 {
+		v.add("target.tensor_parallel", "%d devices; 0 takes what the server tells", t.TensorParallel)
+	}
+	if t.ModelConfig != "" {
+		if _, err := ReadModel(t.ModelConfig); err != nil {
+			v.add("target.model_config", "%v", err)
 		}
 	}
 	if t.ContextLimit < 0 {
@@ -236,4 +250,12 @@ func (c *Config) Resolve() {
 			p.Drain = DefaultDrain
 		}
 	}
+}
+
+func deviceNames() string {
+	var names []string
+	for _, d := range roofline.Devices() {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ", ")
 }

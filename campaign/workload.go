@@ -50,15 +50,13 @@ func (r *run) source() (tasks.Source, error) {
 	return tasks.Interleave(load, r.items.Source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
 }
 
-// phases turns the configured phases into the driver's. Each takes its own stretch of
-// the session sequence, so that no phase repeats the prompts of another.
+// phases turns the configured phases into the driver's.
 func (r *run) phases(source tasks.Source) []loadgen.Phase {
 	out := make([]loadgen.Phase, len(r.cfg.Phases))
 	for i, p := range r.cfg.Phases {
-		first := uint64(i) << 32
 		out[i] = loadgen.Phase{
 			Name:        p.Name,
-			Source:      tasks.SourceFunc(func(n uint64) tasks.Session { return source.Session(first + n) }),
+			Source:      source,
 			Concurrency: p.Concurrency,
 			Rate:        p.Rate,
 			Arrival:     p.process(r.cfg.Seed + uint64(i)),

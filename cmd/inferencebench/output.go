@@ -66,7 +66,7 @@ func finish(dir string, slos []string, o *output) (*archive.Analysis, error) {
 	if err != nil {
 		return nil, withCode(exitUsage, err)
 	}
-	a, err := analyst.Analyze(run, analyst.Options{SLO: slos})
+	a, err := analyst.Analyze(run, analysisOptions(run, slos, o.log))
 	if err != nil {
 		return nil, fmt.Errorf("analyse %s: %w", dir, err)
 	}
@@ -83,6 +83,31 @@ func finish(dir string, slos []string, o *output) (*archive.Analysis, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// analysisOptions are the objectives, and what the user told of hardware and model when
+// the run was made.
+func analysisOptions(run *archive.Run, slos []string, log *slog.Logger) analyst.Options {
+	opts := analyst.Options{SLO: slos}
+	var cfg struct {
+		Target struct {
+			GPU            string `json:"gpu"`
+			TensorParallel int    `json:"tensor_parallel"`
+			ModelConfig    string `json:"model_config"`
+		} `json:"target"`
+	}
+	if err := json.Unmarshal(run.Manifest.Config, &cfg); err != nil {
+		return opts // a run without a manifest: nothing was told
+	}
+	opts.Device, opts.TP = cfg.Target.GPU, cfg.Target.TensorParallel
+	if path := cfg.Target.ModelConfig; path != "" {
+		m, err := campaign.ReadModel(path)
+		if err != nil {
+			log.Warn("the model's shape is unknown", "err", err)
+		}
+		opts.Model = m
+	}
+	return opts
 }
 
 func (o *output) summary(run *archive.Run, a *archive.Analysis, page string) error {

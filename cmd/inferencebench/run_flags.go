@@ -24,6 +24,8 @@ type runFlags struct {
 	headers                    []string
 	keyEnv, caFile, proxy      string
 	insecure, noStream         bool
+	gpu, modelConfig           string
+	tensorParallel             int
 
 	requests, concurrency int
 	rate                  float64
@@ -68,6 +70,7 @@ var flagAliases = map[string]string{
 // phases[0].
 var flagFields = map[string]string{
 	"url": "target.url", "host": "target.url", "model": "target.model", "endpoint": "target.endpoint",
+	"gpu": "target.gpu", "tp": "target.tensor_parallel", "model-config": "target.model_config",
 	"ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
@@ -103,6 +106,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.caFile, "ca-file", "", "PEM file of certificates to trust")
 	s.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
 	s.StringVar(&f.proxy, "proxy", "", "proxy URL, or env for the environment's; default: none")
+	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm, for the roofline; default: what can be seen")
+	s.IntVar(&f.tensorParallel, "tp", 0, "GPUs that share a layer; default: what the server tells, else 1")
+	s.StringVar(&f.modelConfig, "model-config", "", "config.json or GGUF file with the model's shape; default: by the model's name")
 
 	s.IntVar(&f.requests, "requests", 0, "end after this many requests (also --num-prompts)")
 	s.DurationVar(&f.duration, "duration", time.Duration(campaign.DefaultDuration), "end after this time")
@@ -169,6 +175,9 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "ca-file", &c.Target.CAFile, f.caFile)
 	assign(f, "insecure", &c.Target.Insecure, f.insecure)
 	assign(f, "proxy", &c.Target.Proxy, f.proxy)
+	assign(f, "gpu", &c.Target.GPU, f.gpu)
+	assign(f, "tp", &c.Target.TensorParallel, f.tensorParallel)
+	assign(f, "model-config", &c.Target.ModelConfig, f.modelConfig)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)
 	assign(f, "connect-timeout", &c.Target.Timeouts.Connect, campaign.Duration(f.connect))
 	assign(f, "first-token-timeout", &c.Target.Timeouts.FirstToken, campaign.Duration(f.firstTok))
