@@ -101,7 +101,7 @@ type Candidate struct {
 	// Type is how the metric is read: "gauge", "counter", "histogram", "sum" (the number
 	// is a total of what the canonical histogram observes), "label" (the number is the
 	// value of Labels[0]) or "label_product" (the product of the values of Labels), or
-	// "ratio" (Metric divided by Over).
+	// "ratio" (Metric divided by Over) or "product" (Metric times Over).
 	Type   string   `yaml:"type"`
 	Labels []string `yaml:"labels"`
 	Over   string   `yaml:"over"`
@@ -124,8 +124,8 @@ type Candidate struct {
 	Note  string `yaml:"note"`
 }
 
-// Setting is an effective setting that a running server tells, by one of two ways: a JSON
-// key of a route, or a label of an info metric. Only settings listed are ever read, so
+// Setting is an effective setting that a running server tells, by one of three ways: a JSON
+// key of a route, a label of an info metric, or the value of a metric. Only settings listed are ever read, so
 // that a secret in the same document stays there.
 type Setting struct {
 	Name   string `yaml:"name"`
@@ -133,6 +133,7 @@ type Setting struct {
 	Key    string `yaml:"key"`
 	Metric string `yaml:"metric"`
 	Label  string `yaml:"label"`
+	Value  bool   `yaml:"value"`
 }
 
 // Endpoint is a route of the server.

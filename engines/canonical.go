@@ -14,6 +14,7 @@ func Canonical() []Signal {
 	return []Signal{
 		{"requests_running", "gauge", "requests", "requests being worked on"},
 		{"requests_waiting", "gauge", "requests", "requests in the server's queue"},
+		{"requests_paused", "gauge", "requests", "requests set aside for want of cache"},
 		{"requests_waiting_by_reason", "gauge", "requests", "the queue by what it waits for"},
 		{"kv_cache_usage", "gauge", "ratio", "used share of the KV cache, 0 to 1"},
 		{"kv_cache_tokens_used", "gauge", "tokens", "tokens held in the KV cache"},

@@ -114,7 +114,7 @@ func (a *answer) html() bool {
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
 }
 
-// parse decodes the body once, as JSON or as a metrics page.
+// parse decodes the body once, as JSON and as a metrics page.
 func (a *answer) parse() {
 	a.parsed.Do(func() {
 		if a.err != nil || a.html() {
@@ -124,9 +124,8 @@ func (a *answer) parse() {
 			if json.Unmarshal(a.body, &a.json) != nil {
 				a.json = nil
 			}
-			return
 		}
-		if p := expo.Parse(a.body); len(p.Samples) > p.Bad {
+		if p := expo.Read(a.body); len(p.Samples) > p.Bad {
 			a.page = p
 		}
 	})
@@ -241,8 +240,12 @@ func (p *prober) metrics(id *Identity) {
 		if a == nil || a.page == nil {
 			continue
 		}
+		matched := len(id.Adapter.Read(a.page).Matched) > 0
+		if a.json != nil && !matched {
+			continue // a JSON document of another kind
+		}
 		id.MetricsURL = p.base + path
-		if len(id.Adapter.Read(a.page).Matched) > 0 {
+		if matched {
 			return
 		}
 		// A server may print another's names; a router and a simulator do.

@@ -129,6 +129,10 @@ func (p *prober) settings(id *Identity) {
 			}
 		} else if page != nil {
 			for _, m := range page.page.Get(s.Metric) {
+				if s.Value && usable(m.Value) {
+					value = text(m.Value)
+					break
+				}
 				if v, ok := m.Label(s.Label); ok {
 					value = v
 					break

@@ -33,7 +33,7 @@ var process = [...]string{"process_start_time_seconds", "process_cpu_seconds_tot
 // annotation; the error is ErrNotMetrics when nothing could be. The page is not kept.
 // Signals is safe for concurrent use.
 func (a *Adapter) Signals(page []byte) (map[string]float64, []archive.Annotation, error) {
-	p := expo.Parse(page)
+	p := expo.Read(page)
 	if len(p.Samples) == 0 && p.Bad > 0 {
 		return nil, nil, fmt.Errorf("%w: it starts with %.60q", ErrNotMetrics, p.FirstBad)
 	}
@@ -78,17 +78,18 @@ func (r *Reading) take(p *expo.Page, a *Adapter, s Signal, c *Candidate) (from s
 		scale = 1
 	}
 	switch c.Type {
-	case "gauge", "ratio":
-		got := a.series(p, c.Metric, c)
+	case "ratio", "product":
+		x, ok1 := total(a.series(p, c.Metric, c))
+		y, ok2 := total(a.series(p, c.Over, c))
 		if c.Type == "ratio" {
-			over, ok := total(a.series(p, c.Over, c))
-			num, ok2 := total(got)
-			if !ok || !ok2 || over == 0 {
-				return "", false
-			}
-			r.Values[s.Name] = scale * num / over
-			return c.Metric + " / " + c.Over, true
+			y = 1 / y
 		}
+		if v := scale * x * y; ok1 && ok2 && usable(v) {
+			r.Values[s.Name] = v
+			return c.Metric + " and " + c.Over, true
+		}
+	case "gauge":
+		got := a.series(p, c.Metric, c)
 		v, ok := aggregate(got, c.Agg)
 		if !ok {
 			return "", false

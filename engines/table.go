@@ -20,7 +20,7 @@ const (
 	Unknown = "unknown" // what a server that is not recognised is called in a manifest
 )
 
-//go:embed data/*.yaml
+//go:embed data/*.yaml data/knobs/*.yaml
 var data embed.FS
 
 // loaded reads the embedded data at most once.
@@ -62,6 +62,15 @@ func load(fsys fs.FS, dir string) ([]*Adapter, error) {
 		a := new(Adapter)
 		if err := yaml.UnmarshalWithOptions(b, a, yaml.Strict()); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		if b, err := fs.ReadFile(fsys, path.Join(dir, "knobs", path.Base(f))); err == nil {
+			more := struct {
+				Knobs []Knob `yaml:"knobs"`
+			}{}
+			if err := yaml.UnmarshalWithOptions(b, &more, yaml.Strict()); err != nil {
+				return nil, fmt.Errorf("knobs of %s: %w", f, err)
+			}
+			a.Knobs = append(a.Knobs, more.Knobs...)
 		}
 		if err := a.check(strings.TrimSuffix(path.Base(f), ".yaml")); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
@@ -142,13 +151,13 @@ func (a *Adapter) check(file string) error {
 			bad("signal %q is both offered and absent", name)
 		}
 		for _, c := range cands {
-			oneOf("type of "+c.Metric, c.Type, "gauge", "counter", "histogram", "sum", "label", "label_product", "ratio")
+			oneOf("type of "+c.Metric, c.Type, "gauge", "counter", "histogram", "sum", "label", "label_product", "ratio", "product")
 			oneOf("agg of "+c.Metric, c.Agg, "", "sum", "max", "mean")
 			if c.Metric == "" {
 				bad("signal %q has a candidate without metric", name)
 			}
-			if (c.Type == "label" || c.Type == "label_product") == (len(c.Labels) == 0) || (c.Type == "ratio") == (c.Over == "") {
-				bad("candidate %q of %q: labels and over go with the types label, label_product and ratio", c.Metric, name)
+			if (c.Type == "label" || c.Type == "label_product") == (len(c.Labels) == 0) || (c.Type == "ratio" || c.Type == "product") == (c.Over == "") {
+				bad("candidate %q of %q: labels go with the types label and label_product, over with ratio and product", c.Metric, name)
 			}
 		}
 	}
@@ -158,8 +167,8 @@ func (a *Adapter) check(file string) error {
 		}
 	}
 	for _, s := range a.Settings {
-		if s.Name == "" || (s.Path == "") == (s.Metric == "") || (s.Path == "") != (s.Key == "") || (s.Metric == "") != (s.Label == "") {
-			bad("setting %q needs path and key, or metric and label", s.Name)
+		if s.Name == "" || (s.Path == "") == (s.Metric == "") || (s.Path == "") != (s.Key == "") || (s.Metric == "") != (s.Label == "" && !s.Value) {
+			bad("setting %q needs path and key, or metric and label or value", s.Name)
 		}
 	}
 	for _, ad := range a.Advice {
