@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 )
 
+// minStall is the least length of a stall, in milliseconds.
+const minStall = 200
+
 // gather computes the facts that attribution needs over one window.
 func (w *work) gather(win archive.Window) attribute.Facts {
 	f := attribute.Facts{Engine: w.in.Manifest.Server.Engine, OpenLoop: win.AskedRate.Known(), Local: local(w.in.Manifest.Server.URL), Simulated: w.in.Manifest.Simulated}
@@ -23,6 +27,7 @@ func (w *work) gather(win archive.Window) attribute.Facts {
 	w.engineFacts(&f, win)
 	w.deviceFacts(&f, win)
 	w.stepFacts(&f, win)
+	w.floor(&f, win)
 	w.decompose(&f)
 	return f
 }
@@ -71,6 +76,14 @@ func (w *work) clientFacts(f *attribute.Facts, win archive.Window) {
 		p99, _ := g.ICL.Quantile(0.99)
 		f.GapMean = note("icl", "ms", g.ICL.Mean(), "mean gap between chunks", fmt.Sprintf("The mean gap between chunks is %s.", ms(g.ICL.Mean())))
 		f.Gap50 = note("icl", "ms", p50, "median gap between chunks", fmt.Sprintf("Half of the gaps between chunks are below %s.", ms(p50)))
+		stall := math.Max(3*p50, minStall)
+		n, sum := g.ICL.Above(stall)
+		f.Stalls = note("stalls", "", sum/math.Max(g.ICL.Sum(), 1e-9), fmt.Sprintf("sum of the %d gaps above %s over the sum of all gaps", n, ms(stall)), fmt.Sprintf("%s of the streaming time is spent in stalls of more than %s.", pct(sum/math.Max(g.ICL.Sum(), 1e-9)), ms(stall)))
+		if _, med, _ := g.Line.Medians(win.From, win.To, 10); len(med) >= 20 {
+			slices.Sort(med)
+			swing := (stats.Quantile(med, 0.9) - stats.Quantile(med, 0.1)) / stats.Quantile(med, 0.5)
+			f.GapSwing = note("icl_swing", "", swing, "P90 less P10 of the median gaps of single seconds, over their median", fmt.Sprintf("The median gap of single seconds varies by %s of its median.", pct(swing)))
+		}
 		f.Gap99 = note("icl", "ms", p99, "99th percentile of the gaps between chunks", fmt.Sprintf("One gap in a hundred is above %s.", ms(p99)))
 	}
 	if p := values((*metrics.Row).PromptTokens); len(p) > 1 {
@@ -304,12 +317,43 @@ func (w *work) deviceFacts(f *attribute.Facts, win archive.Window) {
 			}
 		}
 	}
+	if !f.Local && !f.Simulated {
+		return // the host that is watched is not the server's
+	}
 	if v, ok := series.Average(w.series.Gauge(archive.SourceHost, "cpu_percent", series.Max, win.From, win.To)); ok {
-		f.HostCPU = w.book.Note(evidence.Host, "host_cpu", "%", v, "mean of the readings", fmt.Sprintf("The machine of the load generator uses %.0f %% of its CPU.", v))
+		f.HostCPU = w.book.Note(evidence.Host, "host_cpu", "%", v, "mean of the readings", fmt.Sprintf("The server's machine uses %.0f %% of its CPU.", v))
 	}
 	if v, ok := series.Average(w.series.Gauge(archive.SourceHost, "steal_percent", series.Max, win.From, win.To)); ok && v > 0 {
 		f.Steal = w.book.Note(evidence.Host, "steal", "%", v, "mean of the readings", fmt.Sprintf("Other guests take %.1f %% of its CPU.", v))
 	}
+}
+
+// floor bounds the round trip from above where no connection was timed: by the fastest
+// first tokens, and by what the client waits beyond the engine's own measure.
+func (w *work) floor(f *attribute.Facts, win archive.Window) {
+	svc := w.table.Values(w.inPhase(win.Phase), (*metrics.Row).TTFTService)
+	if f.RTT.OK || len(svc) < 50 || !f.Gap50.OK {
+		return
+	}
+	v := stats.Quantile(stats.Sorted(svc), 0.02) - 1.5*math.Max(f.Gap50.V/math.Max(1, f.PerChunk.Or(1)), 1)
+	method := "2nd percentile of the time to first token from the send, less a step and a half"
+	if w.setupOK {
+		// The least of the prompts had to be computed too.
+		fresh := w.table.Values(w.inPhase(win.Phase), func(r *metrics.Row) (float64, bool) {
+			return float64(r.Prompt - max(0, r.Cached)), r.Prompt > 0
+		})
+		if len(fresh) > 0 {
+			v -= 1000 * w.setup.PrefillToken(f.Prompt.Or(0)/2) * stats.Quantile(stats.Sorted(fresh), 0.02)
+			method += " and the modelled prefill of a short prompt"
+		}
+	}
+	if f.EngineTTFT.OK && f.Service.OK && f.Service.V-f.EngineTTFT.V < v {
+		v = f.Service.V - f.EngineTTFT.V
+		method = "mean time to first token of the client less that of the engine"
+	}
+	v = math.Max(0, v)
+	f.RTTBound = true
+	f.RTT = w.book.Note(evidence.Client, "network_bound", "ms", v, method+": an upper bound of the round trip", fmt.Sprintf("A round trip to the server takes at most %s.", ms(v)))
 }
 
 // decompose splits the mean time to first token into its stages as shares.

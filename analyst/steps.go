@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/inferencebench/inferencebench/analyst/attribute"
 	"github.com/inferencebench/inferencebench/analyst/evidence"
@@ -25,6 +26,7 @@ func (w *work) stepFacts(f *attribute.Facts, win archive.Window) {
 		f.TP, f.MoE = w.setup.TP, w.setup.Model.Experts > 0
 		f.MatmulShare, f.StreamShare = w.setup.Device.Matmul, w.setup.Device.Stream
 	}
+	w.budget(f)
 	r, batch, ok := w.rates(f, win)
 	if !ok {
 		return
@@ -54,16 +56,23 @@ func (w *work) stepFacts(f *attribute.Facts, win archive.Window) {
 		f.PrefillShare = note(evidence.Engine, "prefill_share", "", share, "modelled time of the computed prompt tokens over that of all work",
 			fmt.Sprintf("%s of the modelled GPU time goes into prompts.", pct(share)))
 	}
+	if f.Acceptance.OK {
+		decode = 0 // what drafting adds to a step is not modelled
+	}
 	if step > 0 && decode > 0 {
-		// Where most steps carry prompt tokens the median gap does too.
-		model := decode
-		if f.PrefillShare.Above(0.3) && r.Steps > 0 {
-			model = decode + prefill/r.Steps
-			step = math.Max(step, f.Busy.Or(1)/r.Steps)
+		f.Ratio = note(evidence.Client, "step_ratio", "", step/decode,
+			fmt.Sprintf("decode step of %s over the modelled GPU time of %s for %.1f sequences at a context of %.0f tokens on %s", ms(1000*step), ms(1000*decode), batch, r.Context, s.Device.Name),
+			fmt.Sprintf("A decode step takes %.2f times what the GPU needs for it.", step/decode))
+		if r.Steps > 0 && f.Steps.OK && f.Busy.Above(0.3) {
+			mean, model := f.Busy.V/r.Steps, decode+prefill/r.Steps
+			f.RatioMean = note(evidence.Engine, "mean_step_ratio", "", mean/model, fmt.Sprintf("busy time per step of %s over the modelled GPU time of %s, prompt tokens included", ms(1000*mean), ms(1000*model)),
+				fmt.Sprintf("The mean step takes %.2f times what the GPU needs for it.", mean/model))
 		}
-		f.Ratio = note(evidence.Client, "step_ratio", "", step/model,
-			fmt.Sprintf("step time of %s over the modelled GPU time of %s for %.1f sequences at a context of %.0f tokens on %s", ms(1000*step), ms(1000*model), batch, r.Context, s.Device.Name),
-			fmt.Sprintf("A step takes %.2f times what the GPU needs for it.", step/model))
+		if r.Decode > 0 {
+			per := r.Prefill / r.Decode * s.PrefillToken(r.Prompt/2) // prefill that comes with each generated token
+			gain := 2 * (decode + batch*per) / (s.Step(2*batch, r.Context, 0, 0) + 2*batch*per)
+			f.CapGain = note(evidence.Engine, "batch_gain", "", gain, "modelled throughput at twice the running requests over that at these", fmt.Sprintf("With twice the running requests the GPU would do %.2f times the work.", gain))
+		}
 	}
 	if one := s.Step(1, r.Context, 0, 0); one > 0 {
 		f.Inflation = note(evidence.Engine, "step_inflation", "", decode/one, "modelled step of this batch over the modelled step of one sequence", fmt.Sprintf("The batch makes a decode step %.2f times as long as one sequence alone would.", decode/one))
@@ -123,8 +132,34 @@ func (w *work) rates(f *attribute.Facts, win archive.Window) (r roofline.Rates, 
 	if tpot := one("tpot", "mean"); !f.Steps.OK && tpot > 0 {
 		batch = r.Decode * tpot / 1000
 	}
+	// The rates are of all replicas together; a step is one replica's.
+	n := w.replicas()
+	r.Steps, r.Decode, r.Prefill = r.Steps/n, r.Decode/n, r.Prefill/n
+	if !f.Steps.OK && step > 0 {
+		r.Steps, batch = 1/step, batch/n
+	}
 	batch = math.Max(1, batch)
 	return r, batch, r.Decode > 0
+}
+
+// replicas returns how many engines share the load: as many as have a metrics page of
+// their own, or as many groups of devices as there are.
+func (w *work) replicas() float64 {
+	n := len(w.series.Targets(archive.SourceEngine, "requests_running"))
+	if w.setupOK {
+		n = max(n, len(w.in.Manifest.GPUs)/w.setup.TP)
+	}
+	return float64(max(n, 1))
+}
+
+// budget reads the token budget of a step from the settings.
+func (w *work) budget(f *attribute.Facts) {
+	for _, k := range []string{"max_num_batched_tokens", "chunked_prefill_size", "n_batch", "batch_size"} {
+		if v, err := strconv.ParseFloat(w.setting(k), 64); err == nil && v > 0 {
+			f.Budget = w.book.Note(evidence.Engine, "token_budget", "tokens", v, "setting "+k, fmt.Sprintf("A step may process at most %.0f tokens.", v))
+			return
+		}
+	}
 }
 
 // largeSteps reads the tail of the tokens per step.
@@ -134,6 +169,12 @@ func (w *work) largeSteps(f *attribute.Facts, win archive.Window) {
 		return
 	}
 	total := counts[len(counts)-1]
+	for i := len(counts) - 1; i > 0; i-- {
+		if counts[i] > counts[i-1] {
+			f.StepTokensMax = w.book.Note(evidence.Engine, "step_tokens", "tokens", edges[i-1], "lower edge of the highest bucket of the step histogram that grew", fmt.Sprintf("The largest steps process more than %.0f tokens.", edges[i-1]))
+			break
+		}
+	}
 	for i, c := range counts {
 		if c < 0.99*total {
 			continue
@@ -178,26 +219,37 @@ func (w *work) leak(f *attribute.Facts, win archive.Window) {
 		ys = append(ys, kv[i].V)
 	}
 	third := len(kv) / 3
-	// The slope of usage against running requests, from the early part alone, says what a
-	// request takes.
-	per := math.Inf(1)
+	// What a running request takes, from the early part alone and on the high side.
+	var each []float64
 	for i := range third {
 		if xs[i] > 0 {
-			per = math.Min(per, ys[i]/xs[i])
+			each = append(each, ys[i]/xs[i])
 		}
 	}
-	if math.IsInf(per, 1) {
+	if len(each) < 3 {
 		return
 	}
-	excess := func(lo, hi int) float64 {
-		var e []float64
+	slices.Sort(each)
+	per := stats.Quantile(each, 0.75)
+	// The floor of what is left over, in six parts of the window: a leak raises it again
+	// and again, long prompts come and go.
+	const parts = 6
+	var floor [parts]float64
+	rises := 0
+	for k := range parts {
+		lo, hi := k*len(kv)/parts, (k+1)*len(kv)/parts
+		floor[k] = math.Inf(1)
 		for i := lo; i < hi; i++ {
-			e = append(e, ys[i]-per*xs[i])
+			floor[k] = math.Min(floor[k], ys[i]-per*xs[i])
 		}
-		slices.Sort(e)
-		return stats.Quantile(e, 0.25)
+		if k > 0 && floor[k] > floor[k-1] {
+			rises++
+		}
 	}
-	v := excess(2*third, len(kv)) - excess(0, third)
-	f.Leak = w.book.Note(evidence.Engine, "kv_floor_growth", "", v, "lower quartile of KV usage beyond what running requests take, last third less first third of the window",
+	v := floor[parts-1] - floor[0]
+	if rises < parts-2 {
+		v = math.Min(v, 0.04)
+	}
+	f.Leak = w.book.Note(evidence.Engine, "kv_floor_growth", "", v, "floor of the KV usage beyond what running requests take, last sixth less first sixth of the window",
 		fmt.Sprintf("KV usage that running requests do not explain grows by %.0f points over the window.", 100*v))
 }

@@ -59,7 +59,7 @@ func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Fac
 	}
 	met, missed := objectivesMet(a.SLOs)
 	strained := resources(f)
-	if met && len(strained) == 0 {
+	if met && len(strained) == 0 && !attribute.Defect(r.Cause) {
 		return archive.Verdict{State: archive.VerdictNone, Confidence: w.noneConfidence(f),
 			Headline: fmt.Sprintf("Every objective is met at %s and no resource is above 85 %%: nothing limits the server at this load.", loadWords(win)),
 			Next:     "Raise the load step by step to find where the first objective breaks."}

@@ -14,7 +14,10 @@ type Facts struct {
 
 	TTFT, TTFT50, Service evidence.Fact // from the intended send; its median; from the send
 	Late, Late99, RTT     evidence.Fact
+	RTTBound              bool          // RTT is only an upper bound
 	Gap50, Gap99, GapMean evidence.Fact // between chunks
+	Stalls                evidence.Fact // share of the streaming time that is spent in stalls
+	GapSwing              evidence.Fact // spread of the median gap of single seconds, over its median
 	PerChunk              evidence.Fact // tokens of a chunk
 	Prompt, PromptCV      evidence.Fact
 	Potential, Hit        evidence.Fact // shares of prompt tokens that could be, and were, cached
@@ -33,7 +36,8 @@ type Facts struct {
 	Cap, Pinned                  evidence.Fact // requests; share of time at the cap
 	Queue, Prefill, EngineTTFT   evidence.Fact
 	Steps, StepTokens            evidence.Fact // per second; tokens of a step
-	StepTokens99                 evidence.Fact // tokens of the largest steps
+	StepTokens99, StepTokensMax  evidence.Fact // tokens of the largest steps
+	Budget                       evidence.Fact // token budget of a step
 	Acceptance                   evidence.Fact // of drafted tokens
 	Leak                         evidence.Fact // growth of KV usage that running requests do not explain
 
@@ -45,7 +49,9 @@ type Facts struct {
 	MatmulShare  float64       // share of the arithmetic peak that kernels reach; 0 where unknown
 	StreamShare  float64       // share of the bandwidth that kernels reach
 	PrefillShare evidence.Fact // of the engine's computing time
-	Ratio        evidence.Fact // step over its modelled GPU time
+	Ratio        evidence.Fact // decode step over its modelled GPU time
+	RatioMean    evidence.Fact // mean step over its modelled GPU time
+	CapGain      evidence.Fact // modelled throughput with twice the running requests over that with these
 	GPUGap       evidence.Fact // share of a step in which the GPU idles
 	Busy         evidence.Fact // share of the time in which the engine works on a step
 	MFU, MBU     evidence.Fact // of the peaks, while busy

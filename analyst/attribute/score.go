@@ -178,6 +178,15 @@ func scoreCap(f *Facts) (h hypothesis) {
 		// Each slot has its own cache, so that a waiting request waits for a slot.
 		h.score = f.Pinned.Or(0) * ratio(f.Waiting.Or(0), 0.5)
 	}
+	if f.CapGain.OK && !slots {
+		// A cap limits only where more running requests would do more work.
+		h.score *= ratio(f.CapGain.V-1.2, 0.3)
+		if h.score > 0 {
+			h.is(f.CapGain)
+		} else {
+			h.not(f.CapGain)
+		}
+	}
 	if h.score > 0 && !f.Cap.OK {
 		h.score *= 0.9 // the cap is inferred from the largest reading
 		h.missing = append(h.missing, "the configured cap on running requests")
@@ -196,11 +205,10 @@ func scoreCap(f *Facts) (h hypothesis) {
 }
 
 func scoreNetwork(f *Facts) (h hypothesis) {
-	// A proxy that holds the stream back delivers it in bursts: most gaps are empty, and
-	// the rest make up for them.
-	if f.Gap50.OK && f.GapMean.Above(2) && f.Gap50.V < 0.2*f.GapMean.V && !f.Acceptance.OK {
-		h.score = ratio(1-f.Gap50.V/f.GapMean.V, 0.9)
-		h.is(f.Gap50, f.GapMean, f.Gap99)
+	// A proxy that holds the stream back delivers several tokens at a time.
+	if f.PerChunk.Above(1.5) && !f.Acceptance.OK {
+		h.score = ratio(f.PerChunk.V-1, 2)
+		h.is(f.PerChunk, f.Gap50, f.Gap99)
 		return h
 	}
 	if !f.RTT.OK || !f.TTFT50.OK || f.TTFT50.V <= 0 {
@@ -208,6 +216,9 @@ func scoreNetwork(f *Facts) (h hypothesis) {
 		return h
 	}
 	h.score = ratio(f.RTT.V/f.TTFT50.V, 0.4)
+	if f.RTTBound && !f.EngineTTFT.OK {
+		h.lack(needRTT)
+	}
 	if h.score >= 0.3 {
 		h.is(f.RTT, f.TTFT50)
 	} else {
@@ -238,28 +249,39 @@ const (
 )
 
 func scoreHost(f *Facts) (h hypothesis) {
+	starved := 0.0
+	if f.Steal.Above(10) {
+		starved = ratio(f.Steal.V-10, 15)
+		h.is(f.Steal)
+	}
 	if !f.Ratio.OK {
-		h.score = unknownCap * yes(f.GPUGap.Above(gapOK))
+		h.score = max(starved, unknownCap*yes(f.GPUGap.Above(gapOK)))
 		h.is(f.GPUGap)
-		h.lack(needRoofline)
+		if starved == 0 {
+			h.lack(needRoofline)
+		}
 		return h
 	}
-	h.score = ratio(f.Ratio.V-ratioOK, 0.7)
+	worst := f.Ratio
+	if f.RatioMean.Above(worst.V) {
+		worst = f.RatioMean
+	}
+	h.score = ratio(worst.V-ratioOK, 0.7)
 	if h.score >= 0.3 {
-		h.is(f.Ratio)
+		h.is(worst)
 	} else {
-		h.not(f.Ratio)
+		h.not(worst)
 	}
-	if !f.GPUGap.OK {
+	switch {
+	case !f.GPUGap.OK && starved == 0:
 		h.lack(needUtil)
-		return h
-	}
-	if f.GPUGap.V <= gapOK {
+	case f.GPUGap.OK && f.GPUGap.V <= gapOK:
 		h.score = 0
 		h.not(f.GPUGap)
-	} else {
+	default:
 		h.is(f.GPUGap, f.HostCPU)
 	}
+	h.score = max(h.score, starved)
 	return h
 }
 
@@ -274,11 +296,24 @@ func scoreBusyStep(id string, f *Facts) (h hypothesis) {
 		h.lack(needRoofline)
 		return h
 	}
-	h.score = ratio(f.Ratio.V-ratioOK, 0.5)
+	least := f.Ratio
+	if f.RatioMean.OK && f.RatioMean.V < least.V {
+		// Where most steps carry prompt tokens, those explain a long median.
+		least = f.RatioMean
+	}
+	h.score = ratio(least.V-ratioOK, 0.5)
+	if id == External && least.V > 1.15 && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.02 {
+		// A neighbour comes and goes, so the step varies at the same batch.
+		swing := ratio(f.GapSwing.Or(0)-0.15, 0.2)
+		h.score = max(h.score, swing)
+		if swing > 0 {
+			h.is(f.GapSwing)
+		}
+	}
 	if h.score >= 0.3 {
-		h.is(f.Ratio)
+		h.is(least)
 	} else {
-		h.not(f.Ratio)
+		h.not(least)
 	}
 	switch {
 	case f.GPUGap.Above(gapOK):
@@ -364,21 +399,25 @@ func scoreInterference(f *Facts) (h hypothesis) {
 		h.lack("gaps between chunks: too few")
 		return h
 	}
-	h.score = ratio(f.Gap99.V/f.Gap50.V, 8) * yes(f.Gap99.V > 50) * yes(f.PromptCV.Above(1.2))
-	if f.StepTokens99.OK {
-		h.score *= ratio(f.StepTokens99.V-1024, 3072)
-		h.is(f.StepTokens99)
-	}
+	h.score = max(ratio(f.Gap99.V/f.Gap50.V, 8)*yes(f.Gap99.V > minLongGap), ratio(f.Stalls.Or(0), 0.1))
+	h.score *= yes(f.PromptCV.Above(1))
 	if h.score >= 0.3 {
-		h.is(f.Gap50, f.Gap99, f.PromptCV)
+		h.is(f.Stalls, f.Gap50, f.Gap99, f.PromptCV)
 	} else {
-		h.not(f.Gap99, f.PromptCV)
+		h.not(f.Stalls, f.Gap99, f.PromptCV)
 	}
-	if h.score > 0 && !f.StepTokens99.OK {
+	switch {
+	case f.StepTokensMax.OK:
+		h.score *= ratio(f.StepTokensMax.V-1024, 3072)
+		h.is(f.StepTokensMax)
+	case h.score > 0:
 		h.lack("tokens per step: expose the engine's step histogram")
 	}
 	return h
 }
+
+// minLongGap is the least gap, in milliseconds, that a reader notices.
+const minLongGap = 50
 
 // scoreCompute scores the two limits of the device itself. A device that merely works at
 // full speed is no limit: decoding reads the weights at full bandwidth for a single
@@ -394,15 +433,22 @@ func scoreCompute(id string, f *Facts) (h hypothesis) {
 	if id == Decode {
 		share, used, full = 1-share, f.MBU, 0.72*f.StreamShare
 	}
-	strain := yes(f.Missed || f.Waiting.Above(1) || f.over())
+	strain := 0.0
 	if id == Decode {
-		strain = max(strain, ratio(f.Inflation.Or(1)-1, 0.5))
+		strain = max(ratio(f.Inflation.Or(1)-1, 0.5), 0.65*yes(f.Missed || f.over()))
 	} else {
-		strain = max(strain, yes(f.Busy.Above(0.9)))
+		strain = yes(f.Missed || f.Waiting.Above(1) || f.over() || f.Busy.Above(0.9))
 	}
 	h.score = ratio(share, 0.6) * strain
 	if used.OK && full > 0 {
 		h.score *= ratio(used.V, full) * yes(!f.Busy.OK || f.Busy.V > 0.7)
+	}
+	if id == Prefill && f.Budget.OK && f.StepTokens.OK && f.SharePrefill.Or(0)+f.ShareQueue.Or(0) > 0.5 {
+		// Steps that are full to a small budget hand prompts through in slices.
+		if full := ratio(f.StepTokens.V/f.Budget.V, 0.6) * strain; full > h.score {
+			h.score = full
+			h.is(f.StepTokens, f.Budget, f.SharePrefill)
+		}
 	}
 	if h.score >= 0.3 {
 		h.is(f.PrefillShare, used, f.Inflation, f.Util, f.Waiting)
@@ -424,7 +470,12 @@ func scoreQueueing(f *Facts) (h hypothesis) {
 	over := f.over()
 	switch {
 	case f.ShareQueue.OK:
-		h.score = ratio(f.ShareQueue.V, 0.5)
+		// Every request waits for the step under way, which is no queue.
+		share := f.ShareQueue.V
+		if f.TTFT.V > 0 {
+			share = max(0, share-1.5*f.Gap50.Or(0)/f.TTFT.V)
+		}
+		h.score = ratio(share, 0.5)
 		h.is(f.ShareQueue, f.Waiting)
 		if !over {
 			h.score = math.Min(h.score, 0.8)

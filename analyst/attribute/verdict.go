@@ -29,6 +29,16 @@ type Result struct {
 	Probe string
 }
 
+// Defect reports whether a cause is something gone wrong, which is worth saying even
+// where every objective is met, and not a limit of what the server can do.
+func Defect(cause string) bool {
+	switch cause {
+	case Client, Throttle, Leak, Network, Frontend, Host, Communication, External, Speculation, Prefix:
+		return true
+	}
+	return false
+}
+
 type scored struct {
 	cause
 	hypothesis

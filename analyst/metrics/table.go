@@ -12,6 +12,8 @@ import (
 type Gaps struct {
 	ICL stats.Pool // between chunks
 	ITL stats.Pool // between tokens, from the requests whose tokens per chunk are known
+	// Line is the gaps between chunks over time; kept for phases only.
+	Line Gapline
 	// Known and Unknown count the requests with more than one chunk by whether their
 	// tokens per chunk are known.
 	Known, Unknown int
@@ -81,12 +83,12 @@ func (t *Table) Add(r *archive.Request) {
 				g = new(Gaps)
 				t.gaps[s] = g
 			}
-			addGaps(g, r, row.TokensKnown)
+			addGaps(g, r, row.TokensKnown, s == scopes[1])
 		}
 	}
 }
 
-func addGaps(g *Gaps, r *archive.Request, known bool) {
+func addGaps(g *Gaps, r *archive.Request, known, line bool) {
 	n := len(r.Chunks.T)
 	if n < 2 {
 		return
@@ -102,6 +104,9 @@ func addGaps(g *Gaps, r *archive.Request, known bool) {
 			continue
 		}
 		g.ICL.Add(gap)
+		if line {
+			g.Line.add(r.Chunks.T[i], gap)
+		}
 		if !known {
 			continue
 		}

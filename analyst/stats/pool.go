@@ -117,3 +117,27 @@ func (p *Pool) Quantile(q float64) (x float64, ok bool) {
 	}
 	return p.max, true
 }
+
+// Above returns how many values are greater than x, and their sum. With a histogram both
+// are within one bucket.
+func (p *Pool) Above(x float64) (n int64, sum float64) {
+	if p.hist == nil {
+		for _, v := range p.exact {
+			if v > x {
+				n++
+				sum += v
+			}
+		}
+		return n, sum
+	}
+	for i, c := range p.hist {
+		if v := poolBase * math.Pow(poolGrowth, float64(i)-0.5); v > x {
+			n += c
+			sum += float64(c) * v
+		}
+	}
+	return n, sum
+}
+
+// Sum returns the sum of the values.
+func (p *Pool) Sum() float64 { return p.mean * float64(p.n) }

@@ -19,6 +19,8 @@ type Combo struct {
 	GPU, Model   string
 	TP           int
 	Quantization string
+	// Duration of a run; 0 is 90 s. A slow device needs longer for as many requests.
+	Duration time.Duration
 }
 
 // String names the combination.
@@ -38,7 +40,7 @@ func Tuning() []Combo {
 	return []Combo{
 		{GPU: "h100_sxm", Model: "llama-3.1-8b"},
 		{GPU: "a100_80_sxm", Model: "llama-3.1-8b"},
-		{GPU: "l4", Model: "llama-3.2-3b"},
+		{GPU: "l4", Model: "llama-3.2-3b", Duration: 4 * time.Minute},
 	}
 }
 
@@ -46,10 +48,10 @@ func Tuning() []Combo {
 func Held() []Combo {
 	return []Combo{
 		{GPU: "h200_sxm", Model: "qwen3-8b"},
-		{GPU: "l40s", Model: "mistral-7b"},
+		{GPU: "l40s", Model: "mistral-7b", Duration: 3 * time.Minute},
 		{GPU: "a100_40_sxm", Model: "qwen2.5-7b"},
 		{GPU: "b200_sxm", Model: "llama-3.1-70b", TP: 2},
-		{GPU: "a10g", Model: "llama-3.2-1b"},
+		{GPU: "a10g", Model: "llama-3.2-1b", Duration: 3 * time.Minute},
 		{GPU: "h100_sxm", Model: "qwen3-32b", TP: 2, Quantization: "fp8"},
 	}
 }
@@ -87,7 +89,9 @@ type Case struct {
 	Scores []float64
 	// Cited are the metrics of the evidence that the primary finding cites for itself.
 	Cited []string
-	Err   error
+	// Evidence is all evidence of the analysis.
+	Evidence []archive.Evidence
+	Err      error
 }
 
 // Right reports whether the named cause is the injected one.
@@ -178,6 +182,9 @@ func Play(ctx context.Context, j Job) Case {
 	if j.Options.Engine, c.Err = j.Combo.Engine(); c.Err != nil {
 		return c
 	}
+	if j.Options.Duration == 0 {
+		j.Options.Duration = j.Combo.Duration
+	}
 	if run, c.Err = faults.Play(ctx, j.Condition, j.Options); c.Err != nil {
 		return c
 	}
@@ -198,7 +205,7 @@ func Objective(t faults.Truth) string {
 }
 
 func (c *Case) judge(a *archive.Analysis) {
-	c.Verdict = a.Verdict
+	c.Verdict, c.Evidence = a.Verdict, a.Evidence
 	metric := map[string]string{}
 	for _, e := range a.Evidence {
 		metric[e.ID] = e.Metric

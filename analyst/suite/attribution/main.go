@@ -19,6 +19,7 @@ func main() {
 	sev := flag.String("severity", "mid", "comma-separated severities: low, mid, high")
 	seed := flag.Uint64("seed", 1, "first seed")
 	combos := flag.Int("combos", 0, "use only the first so many combinations; 0: all")
+	verbose := flag.Bool("v", false, "print the evidence of wrong verdicts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -50,6 +51,11 @@ func main() {
 		fmt.Printf("%-5s %s %-28s %-4s want %-14s got %-14s (%s) %v %.2f %v\n", mark, c.Condition, c.Combo, c.Options.Severity, c.Truth.Cause, c.Label(), c.Verdict.State, c.Ranked, c.Scores, c.Err)
 		if mark == "WRONG" {
 			fmt.Println("      ", c.Verdict.Headline)
+			if *verbose {
+				for _, e := range c.Evidence {
+					fmt.Printf("         %s %s\n", e.ID, e.Text)
+				}
+			}
 		}
 	})
 	fmt.Printf("%d of %d right\n", right, n)
