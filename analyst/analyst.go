@@ -200,7 +200,7 @@ func (w *work) analyze() *archive.Analysis {
 	a.Windows, a.Metrics, a.Gates = w.windows, w.metrics, w.gates
 	a.Quality = w.quality.rows()
 	a.Verdict = w.verdict(a, focus, &facts, &result)
-	if a.Verdict.State == archive.VerdictNone {
+	if a.Verdict.State == archive.VerdictNone || a.Verdict.State == archive.VerdictInconclusive {
 		demote(&result)
 	}
 	if a.Verdict.State == archive.VerdictInvalid {

@@ -194,7 +194,7 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 		s, _ := series.Share(kv, func(v float64) bool { return v > 0.95 })
 		f.KVFull = note("kv_cache_usage", "", s, "share of the readings above 0.95", fmt.Sprintf("The KV cache is more than 95 %% full for %s of the time.", pct(s)))
 	}
-	w.capFacts(f, running)
+	w.capFacts(f, running, waiting)
 	requests := 0.0
 	if d, ok := grow("e2e_latency_count", "requests_finished_total", "ttft_count"); ok {
 		requests = d.Value
@@ -254,7 +254,7 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 // capSettings are the names under which engines tell their cap on running requests.
 var capSettings = []string{"max_num_seqs", "max_running_requests", "max_batch_size", "total_slots", "parallel", "n_parallel", "max_concurrent_requests"}
 
-func (w *work) capFacts(f *attribute.Facts, running []series.Point) {
+func (w *work) capFacts(f *attribute.Facts, running, waiting []series.Point) {
 	limit, source := 0.0, ""
 	if p, ok := series.Top(w.series.Gauge(archive.SourceEngine, "max_num_seqs", series.Sum, 1, math.MaxInt64)); ok && p > 0 {
 		limit, source = p, "metrics page"
@@ -277,8 +277,33 @@ func (w *work) capFacts(f *attribute.Facts, running []series.Point) {
 	if limit == 0 {
 		limit = top
 	}
+	if n, share := pinned(running, waiting, 0.97*limit); n >= 5 {
+		f.PinnedWaiting = w.book.Note(evidence.Engine, "requests_running", "", share, fmt.Sprintf("share at or above 97 %% of %.0f among the %d readings with waiting requests", limit, n), fmt.Sprintf("When requests wait, %.0f or nearly as many run in %s of the readings.", limit, pct(share)))
+	}
 	s, _ := series.Share(running, func(v float64) bool { return v >= 0.97*limit })
 	f.Pinned = w.book.Note(evidence.Engine, "requests_running", "", s, fmt.Sprintf("share of the readings at or above 97 %% of %.0f", limit), fmt.Sprintf("The engine runs %.0f or nearly as many requests for %s of the time.", limit, pct(s)))
+}
+
+// pinned returns how many readings show waiting requests, and in which share of those at
+// least limit requests run.
+func pinned(running, waiting []series.Point, limit float64) (n int, share float64) {
+	hits := 0
+	for i, j := 0, 0; i < len(waiting); i++ {
+		for j < len(running) && running[j].T < waiting[i].T {
+			j++
+		}
+		if j == len(running) || running[j].T != waiting[i].T || waiting[i].V <= 0 {
+			continue
+		}
+		n++
+		if running[j].V >= limit {
+			hits++
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	return n, float64(hits) / float64(n)
 }
 
 // setting returns an engine setting by its canonical name, however the engine spells it.

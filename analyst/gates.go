@@ -22,9 +22,9 @@ const (
 	maxGCPause    = 2.0 // ms
 	minOccupancy  = 0.9
 	minRequests   = 10
-	// A closed loop needs twice the P95 latency for a second generation of requests; in an
+	// A closed loop needs one and a half times the P95 latency for a second generation of requests; in an
 	// open loop that is overloaded the latency itself grows with the window.
-	closedLatencies = 2.0
+	closedLatencies = 1.5
 	openLatencies   = 1.0
 )
 

@@ -3,14 +3,12 @@ package analyst
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/inferencebench/inferencebench/analyst/attribute"
 	"github.com/inferencebench/inferencebench/analyst/evidence"
 	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/series"
-	"github.com/inferencebench/inferencebench/analyst/stats"
 	"github.com/inferencebench/inferencebench/archive"
 )
 
@@ -40,6 +38,9 @@ func (w *work) stepFacts(f *attribute.Facts, win archive.Window) {
 	}
 	running := w.series.Gauge(archive.SourceEngine, "requests_running", series.Sum, win.From, win.To)
 	if busy, ok := series.Share(running, func(v float64) bool { return v > 0 }); ok && len(running) >= 10 {
+		if n := w.replicas(); n > 1 {
+			busy = 1 - math.Pow(1-busy, 1/n) // of one replica, when each is busy by itself
+		}
 		f.Busy = note(evidence.Engine, "engine_busy", "", busy, "share of the readings with a running request", fmt.Sprintf("The engine works on a step %s of the time.", pct(busy)))
 	}
 	if f.Util.OK && f.Busy.OK && f.Busy.V > 0.05 {
@@ -200,56 +201,4 @@ func (w *work) speculation(f *attribute.Facts, win archive.Window) {
 	}
 	v := a.Value / d.Value
 	f.Acceptance = w.book.Note(evidence.Engine, "spec_acceptance", "", v, "growth of accepted over drafted tokens", fmt.Sprintf("The engine accepts %s of the drafted tokens.", pct(v)))
-}
-
-// leak looks for KV usage that grows while the requests that use it do not: the usage of
-// the readings with the fewest running requests, late in the window against early.
-func (w *work) leak(f *attribute.Facts, win archive.Window) {
-	kv := w.series.Gauge(archive.SourceEngine, "kv_cache_usage", series.Max, win.From, win.To)
-	running := w.series.Gauge(archive.SourceEngine, "requests_running", series.Sum, win.From, win.To)
-	if len(kv) < 12 || len(kv) != len(running) {
-		return
-	}
-	var xs, ys []float64
-	for i := range kv {
-		if kv[i].T != running[i].T {
-			return
-		}
-		xs = append(xs, running[i].V)
-		ys = append(ys, kv[i].V)
-	}
-	third := len(kv) / 3
-	// What a running request takes, from the early part alone and on the high side.
-	var each []float64
-	for i := range third {
-		if xs[i] > 0 {
-			each = append(each, ys[i]/xs[i])
-		}
-	}
-	if len(each) < 3 {
-		return
-	}
-	slices.Sort(each)
-	per := stats.Quantile(each, 0.75)
-	// The floor of what is left over, in six parts of the window: a leak raises it again
-	// and again, long prompts come and go.
-	const parts = 6
-	var floor [parts]float64
-	rises := 0
-	for k := range parts {
-		lo, hi := k*len(kv)/parts, (k+1)*len(kv)/parts
-		floor[k] = math.Inf(1)
-		for i := lo; i < hi; i++ {
-			floor[k] = math.Min(floor[k], ys[i]-per*xs[i])
-		}
-		if k > 0 && floor[k] > floor[k-1] {
-			rises++
-		}
-	}
-	v := floor[parts-1] - floor[0]
-	if rises < parts-2 {
-		v = math.Min(v, 0.04)
-	}
-	f.Leak = w.book.Note(evidence.Engine, "kv_floor_growth", "", v, "floor of the KV usage beyond what running requests take, last sixth less first sixth of the window",
-		fmt.Sprintf("KV usage that running requests do not explain grows by %.0f points over the window.", 100*v))
 }

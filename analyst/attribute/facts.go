@@ -34,6 +34,7 @@ type Facts struct {
 	Running, RunningMax, Waiting evidence.Fact
 	KV, KVFull, Preempt          evidence.Fact // mean usage; share of time above 0.95; per request
 	Cap, Pinned                  evidence.Fact // requests; share of time at the cap
+	PinnedWaiting                evidence.Fact // share at the cap of the time in which requests wait
 	Queue, Prefill, EngineTTFT   evidence.Fact
 	Steps, StepTokens            evidence.Fact // per second; tokens of a step
 	StepTokens99, StepTokensMax  evidence.Fact // tokens of the largest steps

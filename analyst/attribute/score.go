@@ -173,7 +173,11 @@ func scoreKV(f *Facts) (h hypothesis) {
 
 func scoreCap(f *Facts) (h hypothesis) {
 	slots := f.Engine == "llama_cpp" || f.Engine == "llamacpp" || f.Engine == "llama.cpp"
-	h.score = f.Pinned.Or(0) * yes(f.Waiting.Above(1)) * yes(!f.KV.OK || f.KV.V < 0.85)
+	// Where requests wait exactly when the engine is at its cap, the cap is why they wait.
+	if f.PinnedWaiting.OK && f.ShareQueue.OK {
+		h.score = f.PinnedWaiting.V * ratio(f.ShareQueue.V, 0.5)
+	}
+	h.score = max(h.score, f.Pinned.Or(0)*yes(f.Waiting.Above(1))) * yes(!f.KV.OK || f.KV.V < 0.85)
 	if slots {
 		// Each slot has its own cache, so that a waiting request waits for a slot.
 		h.score = f.Pinned.Or(0) * ratio(f.Waiting.Or(0), 0.5)
@@ -192,7 +196,7 @@ func scoreCap(f *Facts) (h hypothesis) {
 		h.missing = append(h.missing, "the configured cap on running requests")
 	}
 	if h.score > 0 {
-		h.is(f.Pinned, f.Cap, f.Waiting, f.KV)
+		h.is(f.PinnedWaiting, f.Pinned, f.Cap, f.Waiting, f.KV)
 	} else {
 		h.not(f.Running, f.Waiting)
 	}
@@ -302,11 +306,11 @@ func scoreBusyStep(id string, f *Facts) (h hypothesis) {
 		least = f.RatioMean
 	}
 	h.score = ratio(least.V-ratioOK, 0.5)
-	if id == External && least.V > 1.15 && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.02 {
+	if id == External && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.02 {
 		// A neighbour comes and goes, so the step varies at the same batch.
-		swing := ratio(f.GapSwing.Or(0)-0.15, 0.2)
-		h.score = max(h.score, swing)
-		if swing > 0 {
+		swing := ratio(f.GapSwing.Or(0)-0.05, 0.1)
+		if both := ratio(least.V-1.15, 0.3) * swing; both > h.score {
+			h.score = both
 			h.is(f.GapSwing)
 		}
 	}
@@ -375,20 +379,19 @@ func scorePrefix(f *Facts) (h hypothesis) {
 		h.lack(needHit)
 		return h
 	}
-	h.score = ratio(f.Potential.V-f.Hit.V, 0.4)
+	// Of the prompt tokens that were computed, this share need not have been.
+	waste := max(0, f.Potential.V-f.Hit.V) / max(0.05, 1-f.Hit.V)
+	h.score = ratio(waste, 0.5)
 	if h.score >= 0.3 {
 		h.is(f.Potential, f.Hit)
 	} else {
 		h.not(f.Potential, f.Hit)
 	}
-	switch {
-	case f.PrefillShare.OK:
-		h.score *= ratio(f.PrefillShare.V, 0.3)
-		h.is(f.PrefillShare)
-	case f.SharePrefill.OK:
-		h.score *= ratio(f.SharePrefill.V, 0.5)
-		h.is(f.SharePrefill)
-	default:
+	weight := max(ratio(f.PrefillShare.Or(0), 0.3), ratio(f.SharePrefill.Or(0), 0.5))
+	h.score *= weight
+	h.is(f.PrefillShare, f.SharePrefill)
+	if !f.PrefillShare.OK && !f.SharePrefill.OK {
+		h.score = unknownCap * ratio(waste, 0.5)
 		h.lack(needShare)
 	}
 	return h
