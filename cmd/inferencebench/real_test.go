@@ -22,7 +22,7 @@ func realServer(t *testing.T) string {
 	if python == "" {
 		t.Skip("needs a real engine: run `make test-real`, which sets one up")
 	}
-	cmd := exec.Command(python, filepath.Join("..", "..", "scripts", "llamacpp-server.py"), "--port", "0", "--parallel", "4", "--threads", "2")
+	cmd := exec.Command(python, filepath.Join("..", "..", "scripts", "llamacpp-server.py"), "--port", "0", "--parallel", "4", "--threads", "1")
 	var logs bytes.Buffer
 	cmd.Stderr = &logs
 	out, err := cmd.StdoutPipe()
@@ -69,13 +69,13 @@ func TestRealEngine(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := execute(t.Context(), []string{
 		"run", "--url", url, "--out", out, "--name", "real",
-		"--concurrency", "3", "--requests", "36", "--warmup", "3",
-		"--isl", "uniform(40,160)", "--osl", "48", "--turns", "uniform(2,3)", "--think", "50ms",
-		"--checkpoint-every", "3", "--interval", "500ms", "--seed", "7",
+		"--concurrency", "3", "--requests", "30", "--warmup", "3", "--drain", "5m",
+		"--isl", "uniform(40,120)", "--osl", "32", "--turns", "uniform(2,3)", "--think", "50ms",
+		"--checkpoint-every", "4", "--interval", "500ms", "--seed", "7",
 	}, &stdout, &stderr)
 	t.Logf("exit %d\n%s\n%s", code, stderr.String(), stdout.String())
 	if code != exitOK {
-		t.Fatalf("exit code = %d; want %d", code, exitOK)
+		t.Errorf("exit code = %d; want %d", code, exitOK)
 	}
 	run := onlyRun(t, out)
 	if run.Manifest.State != archive.StateComplete || run.Manifest.Server.Engine != "llama_cpp" {
@@ -94,7 +94,7 @@ func TestRealEngine(t *testing.T) {
 		}
 		lines[r.Kind]++
 		if r.Status != archive.StatusOK {
-			t.Errorf("%s: %s %+v", r.ID, r.Status, r.Error)
+			t.Errorf("%s: %s %+v, conn %+v, %d chunks, sent %v after the plan, over %v later", r.ID, r.Status, r.Error, r.Conn, len(r.Chunks.T), r.T.Send.Sub(r.T.Intended), r.T.Done.Sub(r.T.Send))
 			continue
 		}
 		ok++
@@ -106,8 +106,8 @@ func TestRealEngine(t *testing.T) {
 	if got := a.Counts.OK + a.Counts.Failed + a.Counts.Cancelled; got != a.Counts.Planned {
 		t.Errorf("counts %+v do not add up", a.Counts)
 	}
-	if lines[archive.KindLoad]+lines[archive.KindCheckpoint] != 36 || lines[archive.KindWarmup] < 3 {
-		t.Errorf("records by kind = %v; want 36 measured and at least 3 of warm-up", lines)
+	if lines[archive.KindLoad]+lines[archive.KindCheckpoint] != 30 || lines[archive.KindWarmup] < 3 {
+		t.Errorf("records by kind = %v; want 30 measured and at least 3 of warm-up", lines)
 	}
 	if later == 0 {
 		t.Error("no second turn was sent")
