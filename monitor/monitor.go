@@ -132,6 +132,7 @@ type reading struct {
 	late   time.Duration
 	took   time.Duration
 	values map[string]float64
+	each   map[string]map[string]float64 // by target, of a source of several
 	err    error
 }
 
@@ -173,7 +174,7 @@ func (w *watch) read(due archive.Instant) bool {
 	began := clock.Now()
 	go func() {
 		r := reading{began: began, late: max(0, began.Sub(due))}
-		r.values, r.err = safely(ctx, w.source)
+		r.err = r.safely(ctx, w.source)
 		r.took = clock.Now().Sub(began)
 		result <- r
 	}()
@@ -192,13 +193,18 @@ func (w *watch) read(due archive.Instant) bool {
 }
 
 // safely reads a source; a panic in it is an error of that source.
-func safely(ctx context.Context, s Source) (values map[string]float64, err error) {
+func (r *reading) safely(ctx context.Context, s Source) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			values, err = nil, fmt.Errorf("fault in the source: %v", p)
+			err = fmt.Errorf("fault in the source: %v", p)
 		}
 	}()
-	return s.Read(ctx)
+	if m, ok := s.(several); ok {
+		r.each, err = m.ReadEach(ctx)
+		return err
+	}
+	r.values, err = s.Read(ctx)
+	return err
 }
 
 func (w *watch) report(r reading) {
@@ -217,7 +223,14 @@ func (w *watch) report(r reading) {
 	if s.Values == nil {
 		s.Values = map[string]float64{}
 	}
-	w.m.sample(s)
+	if r.each == nil {
+		w.m.sample(s)
+	}
+	for target, values := range r.each {
+		one := s
+		one.Target, one.Values = target, values
+		w.m.sample(one)
+	}
 	w.failed = 0
 	if w.lost {
 		w.lost = false

@@ -235,6 +235,28 @@ func TestRestartEvent(t *testing.T) {
 	})
 }
 
+// pair is a Source of two targets.
+type pair struct{ scripted }
+
+func (p *pair) ReadEach(context.Context) (map[string]map[string]float64, error) {
+	return map[string]map[string]float64{"GPU-a": {"util_percent": 5}, "GPU-b": {"util_percent": 7}}, nil
+}
+
+func TestSourceOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := watchFor(1500*time.Millisecond, &pair{scripted{kind: archive.SourceGPU, target: "page"}})
+		for target, util := range map[string]float64{"GPU-a": 5, "GPU-b": 7} {
+			got := j.samples[target]
+			if len(got) != 3 || got[0].Values["util_percent"] != util || got[0].Source != archive.SourceGPU {
+				t.Errorf("%s: samples %+v; want 3 with utilisation %v", target, got, util)
+			}
+		}
+		if n := len(j.samples["page"]); n != 0 {
+			t.Errorf("%d samples of the page itself; want none", n)
+		}
+	})
+}
+
 func TestNothingAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}

@@ -25,6 +25,12 @@ type Source interface {
 	Read(ctx context.Context) (map[string]float64, error)
 }
 
+// several is a Source that reads several targets at once, such as all GPUs of a machine.
+// The monitor then calls ReadEach in place of Read, and makes a sample of each.
+type several interface {
+	ReadEach(ctx context.Context) (map[string]map[string]float64, error)
+}
+
 // annotated is a Source that has something to say about what it read. The monitor turns
 // each code into one event.
 type annotated interface {
