@@ -11,7 +11,12 @@ type Dialect uint8
 
 // The dialects.
 const (
-	OpenAI Dialect = iota // chat completions and completions, streamed or whole
+	OpenAI    Dialect = iota // chat completions and completions, streamed or whole
+	Responses                // OpenAI responses
+	Messages                 // Anthropic messages
+	Ollama                   // Ollama's own lines of JSON
+	TGI                      // text-generation-inference's generate
+	Triton                   // Triton's generate extension
 )
 
 // Decoder reads the events of one reply. The zero Decoder reads OpenAI events. It is not
@@ -31,7 +36,9 @@ type Decoder struct {
 
 // template is the bytes around the one text of an event.
 type template struct {
+	event          []byte // the event's type
 	prefix, suffix []byte
+	tokens         int32
 	reasoning      bool
 	used           bool
 }
@@ -43,7 +50,7 @@ var ErrNotJSON = errors.New("not a JSON object")
 // overwrites. The error is set when the data cannot be read; it wraps ErrNotJSON.
 func (c *Decoder) Decode(event, data []byte, d *Delta) error {
 	for i := range c.slots {
-		if t := &c.slots[i]; t.suffix != nil && len(event) == 0 && c.match(t, data, d) {
+		if t := &c.slots[i]; t.suffix != nil && string(event) == string(t.event) && c.match(t, data, d) {
 			t.used = true
 			c.strikes = 0
 			c.paths.Learned++
@@ -55,8 +62,8 @@ func (c *Decoder) Decode(event, data []byte, d *Delta) error {
 	if err := c.full(event, data, d); err != nil {
 		return err
 	}
-	if !c.NoLearning && len(event) == 0 {
-		c.learn(data, d)
+	if !c.NoLearning {
+		c.learn(event, data, d)
 	}
 	return nil
 }
@@ -66,11 +73,26 @@ func (c *Decoder) Paths() Paths { return c.paths }
 
 // full reads an event with encoding/json.
 func (c *Decoder) full(event, data []byte, d *Delta) error {
-	if c.Dialect == OpenAI && string(bytes.TrimSpace(data)) == "[DONE]" {
-		d.End = true
-		return nil
+	var err error
+	switch c.Dialect {
+	case Responses:
+		err = c.responses(event, data, d)
+	case Messages:
+		err = c.messages(event, data, d)
+	case Ollama:
+		err = c.ollama(data, d)
+	case TGI:
+		err = c.tgi(event, data, d)
+	case Triton:
+		err = c.triton(event, data, d)
+	default:
+		if string(bytes.TrimSpace(data)) == "[DONE]" {
+			d.End = true
+			return nil
+		}
+		err = c.openAI(event, data, d)
 	}
-	if err := c.openAI(event, data, d); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	return nil
@@ -86,7 +108,7 @@ func (c *Decoder) match(t *template, data []byte, d *Delta) bool {
 	if !ok {
 		return false
 	}
-	*d = Delta{Tools: d.Tools[:0], Choices: 1, Bearing: len(text) > 0}
+	*d = Delta{Tools: d.Tools[:0], Choices: 1, Bearing: len(text) > 0, Tokens: t.tokens}
 	if t.reasoning {
 		d.Reasoning = text
 	} else {

@@ -4,8 +4,8 @@ import "bytes"
 
 // The fields that hold text, by channel.
 var (
-	answerKeys    = [][]byte{[]byte(`"content"`), []byte(`"text"`)}
-	reasoningKeys = [][]byte{[]byte(`"reasoning_content"`), []byte(`"reasoning"`)}
+	answerKeys    = [][]byte{[]byte(`"content"`), []byte(`"text"`), []byte(`"delta"`), []byte(`"text_output"`)}
+	reasoningKeys = [][]byte{[]byte(`"reasoning_content"`), []byte(`"reasoning"`), []byte(`"thinking"`), []byte(`"delta"`)}
 )
 
 // probe stands in the place of an event's text while a template is tried.
@@ -19,7 +19,7 @@ const (
 
 // learn makes a template of an event that the full path has read as d, if the event
 // carries one text and nothing else.
-func (c *Decoder) learn(data []byte, d *Delta) {
+func (c *Decoder) learn(event, data []byte, d *Delta) {
 	if (len(d.Answer) > 0) == (len(d.Reasoning) > 0) || !onlyText(d) {
 		return
 	}
@@ -48,8 +48,8 @@ func (c *Decoder) learn(data []byte, d *Delta) {
 				continue
 			}
 			tries++
-			if c.proves(data, from, to, reasoning) {
-				c.keep(data[:from], data[to:], reasoning)
+			if c.proves(event, data, from, to, d) {
+				c.keep(event, data[:from], data[to:], d)
 				return
 			}
 		}
@@ -58,7 +58,7 @@ func (c *Decoder) learn(data []byte, d *Delta) {
 }
 
 func onlyText(d *Delta) bool {
-	return d.Finish == "" && !d.End && !d.HasUsage && d.Err == nil && len(d.Tools) == 0 && d.Tokens == 0 && d.Choices == 1
+	return d.Finish == "" && !d.End && !d.HasUsage && d.Err == nil && len(d.Tools) == 0 && d.Choices == 1
 }
 
 // stringAfterColon returns the inside of the string that is the value of a key which ends
@@ -89,14 +89,15 @@ func stringAfterColon(data []byte, at int) (from, to int, ok bool) {
 // proves reports whether the string inside data[from:to] is what the event's text comes
 // from: with another text there the full path reads that text and nothing else, and with
 // none it reads nothing.
-func (c *Decoder) proves(data []byte, from, to int, reasoning bool) bool {
+func (c *Decoder) proves(event, data []byte, from, to int, as *Delta) bool {
+	reasoning := len(as.Reasoning) > 0
 	var trial Decoder
 	trial.Dialect = c.Dialect
 	for _, text := range []string{probe, ""} {
 		b := make([]byte, 0, len(data)+len(probe))
 		b = append(append(append(b, data[:from]...), text...), data[to:]...)
 		var d Delta
-		if trial.full(nil, b, &d) != nil || !onlyText(&d) {
+		if trial.full(event, b, &d) != nil || !onlyText(&d) || d.Tokens != as.Tokens {
 			return false
 		}
 		got, other := d.Answer, d.Reasoning
@@ -112,7 +113,8 @@ func (c *Decoder) proves(data []byte, from, to int, reasoning bool) bool {
 
 // keep stores a template in place of the one that its channel had, or else in the free or
 // older slot.
-func (c *Decoder) keep(prefix, suffix []byte, reasoning bool) {
+func (c *Decoder) keep(event, prefix, suffix []byte, as *Delta) {
+	reasoning := len(as.Reasoning) > 0
 	t := &c.slots[c.next]
 	for i := range c.slots {
 		if s := &c.slots[i]; s.suffix != nil && s.reasoning == reasoning {
@@ -128,7 +130,8 @@ func (c *Decoder) keep(prefix, suffix []byte, reasoning bool) {
 	}
 	t.prefix = append(t.prefix[:0], prefix...)
 	t.suffix = append(t.suffix[:0], suffix...)
-	t.reasoning, t.used = reasoning, false
+	t.event = append(t.event[:0], event...)
+	t.tokens, t.reasoning, t.used = as.Tokens, reasoning, false
 }
 
 // strike counts an attempt that brought nothing.

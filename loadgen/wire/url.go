@@ -7,28 +7,13 @@ import (
 	"strings"
 )
 
-// path returns the endpoint's path below the API's root, and whether the root has a
-// version segment such as /v1.
-func (e Endpoint) path() (path string, versioned bool, ok bool) {
-	switch e {
-	case EndpointChat:
-		return "/chat/completions", true, true
-	case EndpointCompletions:
-		return "/completions", true, true
-	}
-	return "", false, false
-}
-
 var versionSegment = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]*)?$`)
 
-// endpointURL returns the URL of an endpoint below base. A base that ends in the
-// endpoint's own path is taken as it is. A base with a version segment, such as /v1 or
-// /v1beta/openai, gets the endpoint's path behind it; any other base gets /v1 first.
-func endpointURL(base string, e Endpoint) (*url.URL, error) {
-	path, versioned, ok := e.path()
-	if !ok {
-		return nil, fmt.Errorf("endpoint %q is not known", e)
-	}
+// address returns the URL of the endpoint below base. A base that ends in the endpoint's
+// own path is taken as it is. For an endpoint below a version segment, a base that has
+// one, such as /v1 or /v1beta/openai, gets the path behind it; any other base gets /v1
+// first. For an endpoint elsewhere, a last /v1 of the base is dropped.
+func (a *api) address(base, model string, stream bool) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, fmt.Errorf("base URL: %w", err)
@@ -36,14 +21,25 @@ func endpointURL(base string, e Endpoint) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("base URL %q: want http://host:port or https://host:port", u.Redacted())
 	}
-	root := strings.TrimRight(u.Path, "/")
+	path := a.path
+	if !stream && a.wholePath != "" {
+		path = a.wholePath
+	}
+	path = strings.ReplaceAll(path, "MODEL", url.PathEscape(model))
+	root := strings.TrimRight(u.EscapedPath(), "/")
 	if !strings.HasSuffix(root, path) {
-		if versioned && !hasVersion(root) {
+		switch {
+		case a.versioned && !hasVersion(root):
 			root += "/v1"
+		case !a.versioned:
+			root = strings.TrimSuffix(root, "/v1")
 		}
 		root += path
 	}
-	u.Path, u.RawPath, u.Fragment = root, "", ""
+	if u, err = u.Parse(root); err != nil {
+		return nil, fmt.Errorf("base URL: %w", err)
+	}
+	u.Fragment = ""
 	return u, nil
 }
 
