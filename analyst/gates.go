@@ -22,10 +22,8 @@ const (
 	maxGCPause    = 2.0 // ms
 	minOccupancy  = 0.9
 	minRequests   = 10
-	// A closed loop needs one and a half times the P95 latency for a second generation of requests; in an
-	// open loop that is overloaded the latency itself grows with the window.
-	closedLatencies = 1.5
-	openLatencies   = 1.0
+	// A window shorter than the P95 latency holds hardly one generation of requests.
+	windowLatencies = 1.0
 )
 
 // clientGates are the gates whose failure says that the run measured the client.
@@ -193,17 +191,13 @@ func (w *work) planned(phase string) int {
 func (w *work) gateLength(win *archive.Window) {
 	e2e := w.table.Values(w.inPhase(win.Phase), (*metrics.Row).E2EL)
 	span := float64(win.To-win.From) / 1e6
-	factor := closedLatencies
-	if win.AskedRate.Known() {
-		factor = openLatencies
-	}
-	limit := fmt.Sprintf("%d requests and %g times the P95 latency", minRequests, factor)
+	limit := fmt.Sprintf("%d requests and the P95 latency", minRequests)
 	if len(e2e) < minRequests {
 		w.gate("window_length", pass(false), fmt.Sprintf("%d requests", len(e2e)), limit, fmt.Sprintf("Only %d requests succeeded: that is too few to say what limits the server.", len(e2e)))
 		return
 	}
 	p95 := stats.Quantile(stats.Sorted(e2e), 0.95)
-	ok := span >= factor*p95
+	ok := span >= windowLatencies*p95
 	w.gate("window_length", pass(ok), fmt.Sprintf("%d requests in %s", len(e2e), ms(span)), limit,
 		either(ok, "The window holds several generations of requests.", "The window is too short against the latency to hold a steady state: run longer."))
 }

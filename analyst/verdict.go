@@ -149,6 +149,14 @@ func resources(f *attribute.Facts) []string {
 	if f.Cap.OK && f.RunningMax.OK && f.Cap.V > 0 && f.Running.Or(0)/f.Cap.V > 0.85 {
 		out = append(out, "running requests")
 	}
+	// Memory bandwidth is in full use as soon as one request decodes; it is scarce when the
+	// batch makes a step much longer than a single request would.
+	if f.StreamShare > 0 && f.MBU.Above(0.8*f.StreamShare) && f.Inflation.Above(1.5) {
+		out = append(out, "memory bandwidth")
+	}
+	if f.MatmulShare > 0 && f.MFU.Above(0.85*f.MatmulShare) {
+		out = append(out, "arithmetic units")
+	}
 	return out
 }
 

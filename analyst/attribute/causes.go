@@ -5,6 +5,7 @@ const (
 	Client        = "client"
 	Throttle      = "throttle"
 	Leak          = "kv_leak"
+	Prefix        = "prefix_miss"
 	KV            = "kv_capacity"
 	Cap           = "admission_cap"
 	Network       = "network"
@@ -14,7 +15,6 @@ const (
 	Imbalance     = "moe_imbalance"
 	External      = "external"
 	Speculation   = "speculation"
-	Prefix        = "prefix_miss"
 	Interference  = "interference"
 	Prefill       = "prefill"
 	Decode        = "decode"
@@ -39,6 +39,9 @@ func causes() []cause {
 		{Leak, "KV cache blocks are lost", "KV usage grows over time without requests that would explain it, so the usable cache shrinks.",
 			"KV usage returns to its floor when no request runs, the prefix cache set aside.",
 			"P14: drain the server, read KV usage, reset the prefix cache and compare."},
+		{Prefix, "Shared prefixes are computed again", "Prompts repeat their beginnings, but the engine does not serve them from its prefix cache.",
+			"The prompts have no common prefix.",
+			"P4b: send one prefix twice, and once behind a random nonce. Equal times to first token mean that the cache does not work."},
 		{KV, "The KV cache is full", "The cache for attention keys and values is the scarce resource: requests wait for blocks or are preempted and computed again.",
 			"KV usage stays below 0.8, or requests wait while blocks are free.",
 			"P3: cap the concurrency at 80 % of the observed running requests. Throughput should stay or rise and preemptions stop."},
@@ -66,9 +69,6 @@ func causes() []cause {
 		{Speculation, "Speculative decoding costs more than it saves", "Most drafted tokens are rejected while the batch is large, so that verifying them lengthens steps for nothing.",
 			"Most drafted tokens are accepted, or the batch is small.",
 			"P15: switch speculative decoding off at the same load."},
-		{Prefix, "Shared prefixes are computed again", "Prompts repeat their beginnings, but the engine does not serve them from its prefix cache.",
-			"The prompts have no common prefix.",
-			"P4b: send one prefix twice, and once behind a random nonce. Equal times to first token mean that the cache does not work."},
 		{Interference, "Long prefills stall the running answers", "Long prompts share steps with running answers, so that single tokens take many times longer than usual.",
 			"Stalls happen in steps without prefill tokens.",
 			"P7: leave out the longest 5 % of the prompts. The stalls should vanish."},

@@ -306,10 +306,10 @@ func scoreBusyStep(id string, f *Facts) (h hypothesis) {
 		least = f.RatioMean
 	}
 	h.score = ratio(least.V-ratioOK, 0.5)
-	if id == External && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.02 {
+	if id == External && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.15 {
 		// A neighbour comes and goes, so the step varies at the same batch.
 		swing := ratio(f.GapSwing.Or(0)-0.05, 0.1)
-		if both := ratio(least.V-1.15, 0.3) * swing; both > h.score {
+		if both := ratio(least.V-1.1, 0.2) * swing; both > h.score {
 			h.score = both
 			h.is(f.GapSwing)
 		}
