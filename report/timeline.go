@@ -136,6 +136,17 @@ func (s *scan) latencyPlot() *chart.Plot {
 			p.Series = append(p.Series, chart.Series{Name: l.name, Mode: chart.Line, Color: l.color, X: x, Y: y})
 		}
 	}
+	if len(ey) > 0 {
+		top, bottom := 0.0, math.Inf(1)
+		for _, v := range slices.Concat(ty, ey, fy) {
+			if v > 0 {
+				bottom, top = math.Min(bottom, v), math.Max(top, v)
+			}
+		}
+		if top > 0 && bottom <= top {
+			p.Y = chart.Span{Lo: bottom / 1.3, Hi: top * math.Pow(math.Max(top/bottom, 10), 0.12)} // room for the labels
+		}
+	}
 	if len(fx) > 0 {
 		p.Series = append(p.Series, chart.Series{Name: "failed after", Mode: chart.Dots, Color: 8, X: fx, Y: fy})
 	}

@@ -56,7 +56,8 @@
     this.svg.innerHTML = out; // numbers only
     this.y.textContent = ""; this.x.textContent = "";
     ticks.forEach(function (v) { var s = document.createElement("span"); s.style.bottom = (1000 - Y(v)) / 10 + "%"; s.textContent = digits(v * (self.opt.factor || 1)); self.y.appendChild(s); });
-    for (var i = 0; i <= 5; i++) { var s = document.createElement("span"); s.style.left = i * 20 + "%"; s.textContent = clock(lo + (hi - lo) * i / 5); if (i % 2) s.className = "ch-minor"; this.x.appendChild(s); }
+    var every = [1, 2, 5, 10, 15, 30, 60, 120, 300].find(function (w) { return (hi - lo) / w <= 10; }) || 600;
+    for (var t = Math.ceil(lo / every) * every, i = 0; t <= hi; t += every, i++) { var s = document.createElement("span"); s.style.left = X(t) / 10 + "%"; s.textContent = clock(t); if (i % 2) s.className = "ch-minor"; this.x.appendChild(s); }
   };
 
   function from(list, key, f) { return function () { return list().filter(function (p) { return p[key] !== undefined && p[key] !== null; }).map(function (p) { return [p.t, f ? f(p[key]) : p[key]]; }); }; }
