@@ -31,11 +31,13 @@ type codeProblem struct {
 // codeItem makes an item. With a nil runner its answers have no score, and why is the
 // reason.
 func codeItem(p codeProblem, run CodeRunner, why string) Item {
+	reply := "```python\n" + strings.TrimRight(p.prompt, " \n") + "\n" + strings.TrimRight(p.solution, "\n") + "\n```"
 	return Item{
 		ID:        p.id,
 		Prompt:    "```python\n" + strings.TrimRight(p.prompt, " \n") + "\n```\n\n" + codeFormat,
 		Expected:  "a function " + p.entry + " that passes its tests",
-		Reply:     "```python\n" + strings.TrimRight(p.prompt, " \n") + "\n" + strings.TrimRight(p.solution, "\n") + "\n```",
+		Key:       "\n" + reply + "\n",
+		Reply:     reply,
 		MaxTokens: codeMaxTokens,
 		Tags:      p.tags,
 		Check:     codeCheck{p, run, why},

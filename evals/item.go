@@ -16,7 +16,9 @@ type Item struct {
 	Prompt string
 	// Expected is the right answer in words for a reader.
 	Expected string
-	// Reply is an answer that the rule scores as right.
+	// Key is the bare answer, such as a number: what a simulated engine has to know.
+	Key string
+	// Reply is a whole answer that the rule scores as right.
 	Reply string
 	// MaxTokens is the output limit asked of the server.
 	MaxTokens int

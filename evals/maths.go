@@ -41,6 +41,7 @@ func mathsItem(id, question string, gold *big.Rat) Item {
 		ID:        id,
 		Prompt:    question + "\n\n" + mathsFormat,
 		Expected:  text,
+		Key:       text,
 		Reply:     "Worked out step by step, the result is as follows.\n#### " + text,
 		MaxTokens: mathsMaxTokens,
 		Check:     numberCheck{gold},

@@ -154,13 +154,13 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// Answer returns a reply that the set scores as right, for a prompt that holds one of
-// its items. It is what the simulated engine knows: text before the item, such as a
+// Answer returns the bare right answer, such as a number, for a prompt that holds one of
+// the set's items. It is what the simulated engine knows: text before the item, such as a
 // system message or a chat template's, and white space after it are passed over.
 func (s *Set) Answer(prompt string) (string, bool) {
 	s.index()
 	if i, ok := s.byPrompt[prompt]; ok {
-		return s.Items[i].Reply, true
+		return s.Items[i].Key, true
 	}
 	prompt = strings.TrimRight(prompt, " \n")
 	for _, ending := range endings {
@@ -171,7 +171,7 @@ func (s *Set) Answer(prompt string) (string, bool) {
 		head := prompt[:at+len(ending)]
 		for i := range s.Items {
 			if strings.HasSuffix(head, s.Items[i].Prompt) {
-				return s.Items[i].Reply, true
+				return s.Items[i].Key, true
 			}
 		}
 	}

@@ -103,6 +103,9 @@ func TestAnswer(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: the prompt is not known", it.ID)
 			}
+			if reply != it.Key {
+				t.Errorf("%s: the simulated engine is told %q; want %q", it.ID, reply, it.Key)
+			}
 			if score, _ := it.Check.Check(context.Background(), Answer{Text: reply}).Score.Get(); score != 1 {
 				t.Errorf("%s: the set's own answer %q scores %v", it.ID, reply, score)
 			}
