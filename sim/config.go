@@ -51,7 +51,17 @@ type Config struct {
 	LongPrefillThreshold int    // largest chunk of one prompt, tokens; 0: no limit
 	PriorityScheduling   bool   // order waiting requests by priority, lower first, instead of arrival
 
+	// PrefillFirst keeps prompts and decoding apart: a step is either, and waiting prompts go
+	// first. It is how SGLang schedules by default; vLLM and TensorRT-LLM mix both in a step.
+	PrefillFirst bool
+
 	Speculative Speculative
+
+	// PrefillLaunch is the host time a layer of a step with prompt tokens takes to launch. Such
+	// steps are not replayed from captured graphs, so that the device waits for the host when
+	// its own work is shorter. 0: 150 µs, compiled graphs by pieces, as in vLLM; an engine
+	// that runs layer by layer in Python needs about 600 µs.
+	PrefillLaunch time.Duration
 
 	HostBase   time.Duration // host time a step; 0: 1.25 ms
 	HostPerSeq time.Duration // host time a step and scheduled request; 0: 4 µs
@@ -138,6 +148,9 @@ func (c Config) withDefaults() Config {
 	if c.HostPerSeq == 0 {
 		c.HostPerSeq = 4 * time.Microsecond
 	}
+	if c.PrefillLaunch == 0 {
+		c.PrefillLaunch = 150 * time.Microsecond
+	}
 	return c
 }
 
@@ -202,7 +215,7 @@ func (c Config) Validate() error {
 	if s := c.Speculative; s.Tokens < 0 || s.Tokens > 16 || s.Acceptance < 0 || s.Acceptance > 1 || s.DraftShare < 0 || s.DraftShare > 1 {
 		bad("--speculative-config: 0 to 16 tokens, acceptance and draft share between 0 and 1")
 	}
-	if c.HostBase < 0 || c.HostPerSeq < 0 || c.StepNoise < 0 || c.PauseEvery < 0 || c.KVOffloadBytes < 0 {
+	if c.HostBase < 0 || c.PrefillLaunch < 0 || c.HostPerSeq < 0 || c.StepNoise < 0 || c.PauseEvery < 0 || c.KVOffloadBytes < 0 {
 		bad("host times, step noise, pauses and offload size must not be negative")
 	}
 	return errors.Join(errs...)

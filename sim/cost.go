@@ -49,7 +49,11 @@ type cost struct {
 const (
 	decodeLaunch  = 11e-6 // a_d: seconds a layer of decode attention beside its reads
 	prefillLaunch = 12e-6 // a_p: seconds a layer and chunk of prefill attention beside its products
-	headShare     = 0.85  // share of peak bandwidth that the output head reaches
+	// replicated is the share of elementwise work that tensor parallelism does not split: norms
+	// and residuals move 8 of about 21.5 hidden vectors a layer, rotation and activation, which
+	// are split with heads and feed-forward columns, the rest.
+	replicated = 0.37
+	headShare  = 0.85 // share of peak bandwidth that the output head reaches
 	// eagerLaunch is the time a layer takes to launch kernel by kernel: about ten launches of
 	// 10 µs, of which a quarter hides behind the previous kernel.
 	eagerLaunch = 75e-6
@@ -91,7 +95,7 @@ func newCost(cfg Config) cost {
 	}
 	c.kvTok = perTok * full
 	c.attnFlop = full * 4 * float64(m.Heads*m.Head) / (c.k.Prefill * g.BF16 * tp)
-	c.perTok = c.layers * c.k.PerToken * float64(m.Hidden) / 4096
+	c.perTok = c.layers * c.k.PerToken * float64(m.Hidden) / 4096 * (replicated + (1-replicated)/tp)
 	if cfg.EnforceEager {
 		c.eager = c.layers * eagerLaunch
 	}

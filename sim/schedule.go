@@ -21,11 +21,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	e.items = e.items[:0]
 	var b batch
 	budget := e.cfg.MaxNumBatchedTokens
-	preempted := e.scheduleRunning(&b, &budget)
-	restored := 0
-	if !preempted {
-		restored = e.admit(now, &b, &budget)
-	}
+	restored := e.form(now, &b, &budget)
 	if len(e.items) == 0 {
 		e.gpu.idleUntil(now, cond)
 		return Step{}, false
@@ -39,6 +35,9 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 		gpu *= math.Exp(e.rng.NormFloat64()*e.cfg.StepNoise - e.cfg.StepNoise*e.cfg.StepNoise/2)
 	}
 	host := e.cfg.HostBase + time.Duration(len(e.items))*e.cfg.HostPerSeq + cond.HostExtra
+	if b.chunks > 0 { // launched layer by layer: what the device waits for is host time
+		host += max(time.Duration(e.cfg.Model.Layers)*e.cfg.PrefillLaunch-seconds(gpu), 0)
+	}
 	if e.cfg.PauseEvery > 0 && e.rng.Float64() < 1/e.cfg.PauseEvery {
 		host += time.Duration(20+30*e.rng.Float64()) * time.Millisecond
 	}
@@ -65,12 +64,35 @@ const (
 	hostLink = 40e9
 )
 
+// form fills the batch and returns how many tokens come back from host memory.
+func (e *Engine) form(now time.Duration, b *batch, budget *int) (restored int) {
+	if !e.cfg.PrefillFirst {
+		if e.scheduleRunning(b, budget, nil) {
+			return 0
+		}
+		return e.admit(now, b, budget)
+	}
+	preempted := e.scheduleRunning(b, budget, (*Request).prefilling)
+	if !preempted {
+		restored = e.admit(now, b, budget)
+	}
+	if len(e.items) == 0 {
+		e.scheduleRunning(b, budget, func(r *Request) bool { return !r.prefilling() })
+	}
+	return restored
+}
+
 // scheduleRunning gives every running request its tokens, oldest first, and preempts from
-// the end when blocks run out. It reports whether anything was preempted.
-func (e *Engine) scheduleRunning(b *batch, budget *int) (preempted bool) {
+// the end when blocks run out. Only requests that pick accepts take part; nil accepts all.
+// It reports whether anything was preempted.
+func (e *Engine) scheduleRunning(b *batch, budget *int, pick func(*Request) bool) (preempted bool) {
 	k := e.cfg.Speculative.Tokens
 	for i := 0; i < len(e.running) && *budget > 0; {
 		r := e.running[i]
+		if pick != nil && !pick(r) {
+			i++
+			continue
+		}
 		n := r.Context() - r.computed
 		decode := !r.prefilling()
 		switch {

@@ -39,8 +39,8 @@ func (w *world) turn(s *session, at time.Duration) {
 	cfg := w.replicas[0].eng.Config()
 	// What does not fit the context is left out, as a client that trims its history does.
 	room := min(cfg.MaxModelLen, w.replicas[0].eng.Memory().Tokens)
-	out := min(t.Output, max(room/2, 1))
-	f.req.Prompt = min(s.tokens+t.Prompt, room-out)
+	out := min(t.Output, room-1)
+	f.req.Prompt = max(min(s.tokens+t.Prompt, room-out), 1)
 	f.req.Output = out
 	f.req.User = f
 	if w.keys {

@@ -1,0 +1,74 @@
+package accuracy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func table(t *testing.T) []Row {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.Open(filepath.Join(dir, "../shared/data/silicon/h100_sxm.csv"))
+	if err != nil {
+		t.Skipf("the table of measured servers is not here: %v", err)
+	}
+	defer f.Close()
+	rows, skipped, err := Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d rows, %d skipped", len(rows), skipped)
+	return rows
+}
+
+func TestAgainstMeasuredServers(t *testing.T) {
+	points, err := Compare(context.Background(), table(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Print(&b, points); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", b.String())
+	for i, limit := range []struct {
+		rows int
+		mape float64
+	}{{80, 0.06}, {170, 0.10}, {500, 0.12}} {
+		if g := Groups(points)[i]; g.N < limit.rows || g.MAPE > limit.mape {
+			t.Errorf("%s: time a token is off by %.1f %% over %d rows; want at most %.0f %% over at least %d", g.Name, 100*g.MAPE, g.N, 100*limit.mape, limit.rows)
+		}
+	}
+}
+
+func TestReadRefusesWhatIsNoTable(t *testing.T) {
+	for _, row := range []struct{ name, in, want string }{
+		{"nothing", "", "no header line"},
+		{"other columns", "a,b\n1,2\n", "missing"},
+		{"a broken quote", "id,silicon_data_source,backend,model_path,system,isl,osl,tp_size,silicon_ttft_ms,silicon_tpot_ms\n\"x", "line 2"},
+	} {
+		if _, _, err := Read(strings.NewReader(row.in)); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: error %v; want one about %q", row.name, err, row.want)
+		}
+	}
+	rows, skipped, err := Read(strings.NewReader("id,silicon_data_source,backend,mode,model_path,system,isl,osl,tp_size,silicon_ttft_ms,silicon_tpot_ms\n" +
+		"a,silicon_concurrency=8,vllm,agg,m,g,10,20,1,5,2\nb,silicon_concurrency=8,vllm,disagg,m,g,10,20,1,5,2\nc,nothing,vllm,agg,m,g,10,20,1,5,2\nd,silicon_concurrency=8,vllm,agg,m,g,10,20,1,NaN?,2\n"))
+	if err != nil || len(rows) != 1 || skipped != 3 || rows[0].Concurrency != 8 {
+		t.Errorf("rows %+v, skipped %d, error %v; want the first row only", rows, skipped, err)
+	}
+}
