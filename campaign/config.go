@@ -130,7 +130,8 @@ type Phase struct {
 	Concurrency int `yaml:"concurrency" json:"concurrency,omitempty"`
 	// Rate is how many sessions start each second.
 	Rate float64 `yaml:"request_rate" json:"request_rate,omitempty"`
-	// Arrival is the process of an open loop: "poisson" or "constant".
+	// Arrival is the process of an open loop, in the notation of arrival.Parse: "poisson",
+	// "constant", "gamma cv=2", "onoff on=23s off=53s", "spike peak=50 at=30s" and so on.
 	Arrival string `yaml:"arrival" json:"arrival,omitempty"`
 	// MaxInFlight bounds the open requests of an open loop; 0 is no bound.
 	MaxInFlight int      `yaml:"max_in_flight" json:"max_in_flight,omitempty"`

@@ -111,6 +111,10 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	phases, err := r.phases(source)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(r.cfg.Out, fmt.Sprintf("%s-%s-%s",
 		r.clock.Wall().UTC().Format("20060102T150405Z"), folderName(r.cfg.Name), r.id))
 	sources, gpus, note := r.sources()
@@ -139,7 +143,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	if r.opts.Started != nil {
 		r.opts.Started(Start{Dir: dir, Manifest: manifest, Config: r.cfg, Clock: r.clock, Live: &r.live, Phase: r.current})
 	}
-	loadErr := loadgen.Run(ctx, r.load(), r.phases(source))
+	loadErr := loadgen.Run(ctx, r.load(), phases)
 	watch.Stop()
 
 	res := &Result{Dir: dir}

@@ -224,8 +224,10 @@ func (v *validator) shape(p Phase, at func(string) string) {
 	if math.IsNaN(p.Rate) || p.Rate < 0 || p.Rate > maxRate {
 		v.add(at("request_rate"), "%g is outside 0 to %d sessions a second", p.Rate, maxRate)
 	}
-	if open && !slices.Contains([]string{"poisson", "constant"}, p.Arrival) {
-		v.add(at("arrival"), "%q is not known: use poisson or constant", p.Arrival)
+	if open && p.Rate > 0 {
+		if _, err := p.process(0); err != nil {
+			v.add(at("arrival"), "%v", err)
+		}
 	}
 	if p.MaxInFlight < 0 {
 		v.add(at("max_in_flight"), "%d is negative; 0 is no bound", p.MaxInFlight)

@@ -51,15 +51,19 @@ func (r *run) source() (tasks.Source, error) {
 }
 
 // phases turns the configured phases into the driver's.
-func (r *run) phases(source tasks.Source) []loadgen.Phase {
+func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 	out := make([]loadgen.Phase, len(r.cfg.Phases))
 	for i, p := range r.cfg.Phases {
+		process, err := p.process(r.cfg.Seed + uint64(i))
+		if err != nil {
+			return nil, Problems{{Field: fmt.Sprintf("phases[%d].arrival", i), Message: err.Error()}}
+		}
 		out[i] = loadgen.Phase{
 			Name:        p.Name,
 			Source:      source,
 			Concurrency: p.Concurrency,
 			Rate:        p.Rate,
-			Arrival:     p.process(r.cfg.Seed + uint64(i)),
+			Arrival:     process,
 			MaxInFlight: p.MaxInFlight,
 			Requests:    p.Requests,
 			Duration:    time.Duration(p.Duration),
@@ -70,20 +74,13 @@ func (r *run) phases(source tasks.Source) []loadgen.Phase {
 			out[i].Duration -= p.Warmup.Duration
 		}
 	}
-	return out
+	return out, nil
 }
 
 // process is the arrival process of an open loop, nil for a closed one.
-func (p Phase) process(seed uint64) arrival.Process {
+func (p Phase) process(seed uint64) (arrival.Process, error) {
 	if p.Rate == 0 {
-		return nil
+		return nil, nil
 	}
-	switch p.Arrival {
-	case "constant":
-		return arrival.Constant{Rate: p.Rate}
-	case "poisson":
-		return arrival.Poisson{Rate: p.Rate, Seed: seed}
-	default:
-		panic(fmt.Sprintf("campaign: arrival %q passed validation", p.Arrival))
-	}
+	return arrival.Parse(p.Arrival, p.Rate, seed)
 }

@@ -34,7 +34,11 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newRun(),
 		newAnalyze(),
 		newReport(),
+		newExport(),
+		newServe(),
 		newInit(),
+		newEngines(),
+		newSim(),
 		&cobra.Command{
 			Use:   "exit-codes",
 			Short: "what each exit code means",

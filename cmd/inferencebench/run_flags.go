@@ -28,7 +28,7 @@ type runFlags struct {
 	tensorParallel             int
 
 	requests, concurrency int
-	rate                  float64
+	rate, burstiness      float64
 	arrival, warmup       string
 	duration, drain       time.Duration
 
@@ -74,7 +74,7 @@ var flagFields = map[string]string{
 	"ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
-	"arrival": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
+	"arrival": "phases[0].arrival", "burstiness": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
 	"isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
 	"shared-prefix": "workload.shared_prefix", "temperature": "workload.temperature",
 	"max-error-rate": "max_error_rate", "checkpoint-every": "checkpoints.every", "gsm8k": "checkpoints.gsm8k",
@@ -84,7 +84,7 @@ var flagFields = map[string]string{
 }
 
 // shapeFlags are the flags that make the one phase of a campaign.
-var shapeFlags = []string{"requests", "duration", "concurrency", "request-rate", "arrival", "warmup", "drain"}
+var shapeFlags = []string{"requests", "duration", "concurrency", "request-rate", "arrival", "burstiness", "warmup", "drain"}
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
@@ -114,7 +114,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.DurationVar(&f.duration, "duration", time.Duration(campaign.DefaultDuration), "end after this time")
 	s.IntVar(&f.concurrency, "concurrency", campaign.DefaultConcurrency, "closed loop: sessions active at any moment; with --request-rate: a bound on open requests")
 	s.Float64Var(&f.rate, "request-rate", 0, "open loop: sessions that start each second")
-	s.StringVar(&f.arrival, "arrival", campaign.DefaultArrival, "arrivals of an open loop: poisson or constant")
+	s.StringVar(&f.arrival, "arrival", campaign.DefaultArrival, "arrivals of an open loop: poisson, constant, 'gamma cv=2', 'spike peak=50 at=30s', ... (see init)")
+	s.Float64Var(&f.burstiness, "burstiness", 1, "gamma shape of the gaps of an open loop, as vLLM has it: 1 is poisson, less is burstier")
 	s.StringVar(&f.warmup, "warmup", "5s", "what to send first and leave out: a number of requests, or a time")
 	s.DurationVar(&f.drain, "drain", time.Duration(campaign.DefaultDrain), "how long open requests may go on after the end")
 
@@ -277,6 +278,9 @@ func (f *runFlags) applyShape(c *campaign.Config) error {
 		}
 	}
 	assign(f, "arrival", &p.Arrival, f.arrival)
+	if f.changed("burstiness") {
+		p.Arrival = fmt.Sprintf("gamma burstiness=%g", f.burstiness)
+	}
 	assign(f, "drain", &p.Drain, campaign.Duration(f.drain))
 	if f.changed("warmup") {
 		w, err := campaign.ParseWarmup(f.warmup)
