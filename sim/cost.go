@@ -44,6 +44,7 @@ type cost struct {
 	layers   float64
 	eager    float64 // seconds a step for launching kernels without graphs
 	ar       *allReduce
+	memo     []float64 // linear part by tokens on an undisturbed device; 0 where not yet known
 }
 
 const (
@@ -99,6 +100,7 @@ func newCost(cfg Config) cost {
 	if cfg.EnforceEager {
 		c.eager = c.layers * eagerLaunch
 	}
+	c.memo = make([]float64, 2048)
 	c.ar = newAllReduce(g.Link, cfg.TensorParallel)
 	return c
 }
@@ -128,7 +130,15 @@ func (c *cost) gpu(b *batch, cond *Conditions) stepCost {
 	tm := bytes / (c.k.Weights * c.bw) / memClock
 	tf := c.flops * m / (c.k.Matmul * c.peak) / clock
 	var out stepCost
-	linear := blend(tm, tf, c.k.Blend)
+	var linear float64
+	if memo := clock == 1 && b.tokens < len(c.memo); memo && c.memo[b.tokens] > 0 {
+		linear = c.memo[b.tokens]
+	} else {
+		linear = blend(tm, tf, c.k.Blend)
+		if memo {
+			c.memo[b.tokens] = linear
+		}
+	}
 	kv := (b.kRead*c.kvTok + b.windowK*c.kvWin) / memClock
 	attn := b.attn * c.attnFlop / clock
 	t := c.k.Base + linear + c.head/memClock + c.perTok*m/memClock + kv + attn

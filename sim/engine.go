@@ -26,6 +26,9 @@ type Engine struct {
 	open    bool // between Begin and Commit
 	count   Counters
 	gpu     gpuMeter
+	lastGap time.Duration // of gaps tokens with lastN a request, not yet observed
+	lastN   int
+	gaps    int64
 }
 
 // item is one request's share of a step.

@@ -103,8 +103,8 @@ func (e *Engine) scheduleRunning(b *batch, budget *int, pick func(*Request) bool
 		default:
 			n = min(n, *budget)
 		}
-		need := (r.computed+n+e.cfg.BlockSize-1)/e.cfg.BlockSize - r.blocks
-		if need > 0 {
+		if r.computed+n > r.blocks*e.cfg.BlockSize {
+			need := e.blocksFor(r.computed+n) - r.blocks
 			for e.pool.avail() < need {
 				v := e.victim(i)
 				e.preempt(v)
@@ -258,6 +258,7 @@ func (e *Engine) Commit() {
 			done++
 		}
 	}
+	e.flushGaps()
 	if done > 0 {
 		keep := e.running[:0]
 		for _, r := range e.running {
@@ -282,6 +283,24 @@ func (e *Engine) accept(k int) (n int) {
 	return n
 }
 
+// gap counts n tokens that came after a pause. Most requests of a step pause equally long:
+// equal ones are counted together and observed when another length comes, or at the end of
+// the step.
+func (e *Engine) gap(d time.Duration, n int) {
+	if d != e.lastGap || n != e.lastN {
+		e.flushGaps()
+		e.lastGap, e.lastN = d, n
+	}
+	e.gaps += int64(n)
+}
+
+func (e *Engine) flushGaps() {
+	if e.gaps > 0 {
+		e.count.ITL.Observe(e.lastGap.Seconds()/float64(e.lastN), e.gaps)
+		e.gaps = 0
+	}
+}
+
 func (e *Engine) emit(r *Request, n int, at time.Duration) {
 	if r.Generated == 0 {
 		r.First = at
@@ -292,7 +311,7 @@ func (e *Engine) emit(r *Request, n int, at time.Duration) {
 			e.count.ITL.Observe(0, int64(n-1))
 		}
 	} else {
-		e.count.ITL.Observe((at-r.Last).Seconds()/float64(n), int64(n))
+		e.gap(at-r.Last, n)
 	}
 	r.Last = at
 	r.Generated += n

@@ -24,6 +24,7 @@ func (c Config) Settings(mem Memory) map[string]string {
 		"enable_prefix_caching":  strconv.FormatBool(c.PrefixCaching()),
 		"enable_chunked_prefill": strconv.FormatBool(c.EnableChunkedPrefill.or(true)),
 		"quantization":           word(c.Quantization, "none"),
+		"kv_cache_dtype":         word(c.KVCacheDType, "auto"),
 		"cache_dtype":            word(c.KVCacheDType, "auto"),
 		"async_scheduling":       strconv.FormatBool(c.AsyncScheduling == On),
 		"num_speculative_tokens": strconv.Itoa(c.Speculative.Tokens),

@@ -55,7 +55,7 @@ func (g *gpuMeter) advance(dt, power, busy float64) {
 	a := -math.Expm1(-dt)
 	g.t.PowerWatts += a * (power - g.t.PowerWatts)
 	g.utilWindow += a * (busy - g.utilWindow)
-	b := -math.Expm1(-dt / 20)
+	b := dt / (20 + dt) // close to 1 − e^(−dt/20) for the short steps that matter
 	g.t.Temperature += b * (30 + 50*power/g.gpu.TDP - g.t.Temperature)
 }
 

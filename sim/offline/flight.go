@@ -19,9 +19,8 @@ func (w *world) startNext(at time.Duration) {
 // begin starts a session at an instant.
 func (w *world) begin(p Session, at time.Duration) {
 	w.sessions++
-	s := &session{plan: p, id: w.sessions}
+	s := w.newSession(p)
 	if len(p.Turns) > 1 || w.keys {
-		s.history = make([]sim.Span, 0, 1+2*len(p.Turns))
 		if p.Shared.Tokens > 0 {
 			s.history = append(s.history, p.Shared)
 		}
@@ -34,7 +33,8 @@ func (w *world) begin(p Session, at time.Duration) {
 // turn makes the session's next turn due at an instant.
 func (w *world) turn(s *session, at time.Duration) {
 	t := s.plan.Turns[s.next]
-	f := &flight{sess: s, turn: s.next, intended: at, serial: w.res.Planned}
+	f := w.newFlight()
+	f.sess, f.turn, f.intended, f.serial = s, s.next, at, w.res.Planned
 	w.res.Planned++
 	cfg := w.replicas[0].eng.Config()
 	// What does not fit the context is left out, as a client that trims its history does.
@@ -68,7 +68,15 @@ func (w *world) send(f *flight) {
 	}
 	w.open++
 	f.sent = w.client.serve(w.now, w.cfg.Client.PerSend)
-	w.record(f)
+	dial := time.Duration(0)
+	if w.open > w.conns { // no idle connection: open one more, at the price of a round trip
+		w.conns = w.open
+		if w.cfg.Network != (Network{}) {
+			dial = w.cfg.Network.delay(w.rng) + w.cfg.Network.delay(w.rng)
+			f.sent += dial
+		}
+	}
+	w.record(f, dial)
 	reach := f.sent
 	if w.cfg.Network != (Network{}) {
 		reach += w.cfg.Network.delay(w.rng)
@@ -173,6 +181,9 @@ func (w *world) over(f *flight) {
 		w.send(h)
 	}
 	s := f.sess
+	if f.rec == nil {
+		w.oldFlights = append(w.oldFlights, f)
+	}
 	if s.next < len(s.plan.Turns) && !w.full() {
 		if at := w.now + s.plan.Turns[s.next].Think; at <= w.cfg.Duration {
 			w.turn(s, at)
@@ -180,7 +191,31 @@ func (w *world) over(f *flight) {
 		}
 	}
 	w.live--
+	w.oldSessions = append(w.oldSessions, s)
 	if w.cfg.Concurrency > 0 {
 		w.startNext(w.now)
 	}
+}
+
+// newFlight and newSession reuse what is over: a long run allocates little.
+func (w *world) newFlight() *flight {
+	n := len(w.oldFlights)
+	if n == 0 {
+		return &flight{}
+	}
+	f := w.oldFlights[n-1]
+	w.oldFlights = w.oldFlights[:n-1]
+	*f = flight{}
+	return f
+}
+
+func (w *world) newSession(p Session) *session {
+	n := len(w.oldSessions)
+	if n == 0 {
+		return &session{plan: p, id: w.sessions, history: make([]sim.Span, 0, 1+2*len(p.Turns))}
+	}
+	s := w.oldSessions[n-1]
+	w.oldSessions = w.oldSessions[:n-1]
+	*s = session{plan: p, id: w.sessions, history: s.history[:0]}
+	return s
 }

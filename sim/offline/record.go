@@ -18,8 +18,9 @@ func Instant(at time.Duration) archive.Instant { return archive.Instant(Lead + a
 // Phase is the name of the one phase of an offline run.
 const Phase = "main"
 
-// record opens the request's record when it is sent.
-func (w *world) record(f *flight) {
+// record opens the request's record when it is sent. dial is what connecting took, 0 on a
+// connection that was open.
+func (w *world) record(f *flight, dial time.Duration) {
 	if !w.cfg.Records {
 		return
 	}
@@ -42,7 +43,10 @@ func (w *world) record(f *flight) {
 		InFlight: archive.Some(w.open),
 	}
 	f.rec.Chunks.T = make([]archive.Instant, 0, f.req.Output)
-	f.rec.Conn = archive.Conn{Reused: archive.Some(f.serial > 64), Protocol: "HTTP/1.1", Stamp: "user", Wait: archive.Some(int64(w.now - f.intended))}
+	f.rec.Conn = archive.Conn{Reused: archive.Some(dial == 0), Protocol: "HTTP/1.1", Stamp: "user", Wait: archive.Some(int64(w.now - f.intended))}
+	if dial > 0 {
+		f.rec.Conn.Dial = archive.Some(int64(dial))
+	}
 	w.flights[f] = struct{}{}
 }
 
@@ -94,7 +98,7 @@ func (w *world) cancelOpen() {
 	}
 	clear(w.flights)
 	for _, f := range w.held {
-		w.record(f)
+		w.record(f, 0)
 		if f.rec == nil {
 			continue
 		}

@@ -71,6 +71,7 @@ type world struct {
 	keys     bool
 	sessions uint64
 	open     int       // requests in flight at the client
+	conns    int       // connections opened so far
 	held     []*flight // waiting for a connection
 	live     int       // sessions that still have turns
 	client   station
@@ -78,6 +79,9 @@ type world struct {
 	sampleAt time.Duration
 	flights  map[*flight]struct{} // open ones, to cancel at the end; only with Records
 	seen     clientCounters
+
+	oldFlights  []*flight // over, for reuse
+	oldSessions []*session
 }
 
 // replica is one engine behind its own frontend.
