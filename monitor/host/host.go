@@ -19,10 +19,11 @@ import (
 type Source struct {
 	last  cpu.TimesStat
 	known bool
+	files *files
 }
 
 // New reads this machine.
-func New() *Source { return &Source{} }
+func New() *Source { return &Source{files: newFiles("/proc", "/sys")} }
 
 // Kind is archive.SourceHost.
 func (s *Source) Kind() string { return archive.SourceHost }
@@ -60,6 +61,7 @@ func (s *Source) Read(ctx context.Context) (map[string]float64, error) {
 			v["tcp_retransmits_total"] = float64(n)
 		}
 	}
+	s.files.read(v)
 	return v, ctx.Err()
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -22,6 +24,7 @@ type Source struct {
 	header  http.Header
 	adapter *engines.Adapter
 	notes   []archive.Annotation
+	conn    net.Conn // of the last reading
 }
 
 // New reads the page at url with the adapter's names. header is sent with each request.
@@ -39,6 +42,8 @@ func (s *Source) Target() string { return s.target }
 func (s *Source) Annotations() []archive.Annotation { return s.notes }
 
 // Read fetches and reads the page once. Values have canonical names; see package engines.
+// Beside them, on Linux, are scrape_tcp_rtt_seconds and scrape_tcp_retransmits: the round
+// trip to the server as the kernel measured it on the connection that the page came over.
 // The error never holds credentials.
 func (s *Source) Read(ctx context.Context) (map[string]float64, error) {
 	s.notes = nil
@@ -48,6 +53,12 @@ func (s *Source) Read(ctx context.Context) (map[string]float64, error) {
 	}
 	values, notes, err := s.adapter.Signals(b)
 	s.notes = notes
+	if err == nil && s.conn != nil {
+		if p, ok := tcpInfo(s.conn); ok {
+			values["scrape_tcp_rtt_seconds"] = p.rtt.Seconds()
+			values["scrape_tcp_retransmits"] = float64(p.retransmits)
+		}
+	}
 	return values, err
 }
 
@@ -59,6 +70,8 @@ func (s *Source) fetch(ctx context.Context) ([]byte, error) {
 	if s.header != nil {
 		req.Header = s.header.Clone()
 	}
+	s.conn = nil
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn }}))
 	// The classic format: OpenMetrics pages are read too, but say nothing more.
 	req.Header.Set("Accept", "text/plain;version=0.0.4;q=1,*/*;q=0.1")
 	resp, err := s.client.Do(req)
