@@ -77,26 +77,32 @@ type Counters struct {
 
 	TTFT, ITL, TPOT, E2E, Queue, Prefill, Decode, Inference Histogram
 	PromptSize, OutputSize, Iteration                       Histogram
+	PrefillStep, DecodeStep                                 Histogram // seconds of steps with and without prompt tokens
+	BatchSum                                                int64     // requests in steps, summed
+	MostTokens                                              int       // longest context so far
 }
 
 func newCounters(k int) Counters {
 	lat := []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 	size := []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000}
 	perTok := []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	step := []float64{.001, .002, .004, .006, .008, .01, .015, .02, .03, .05, .1, .2, .4, .8, 1.6}
 	return Counters{
 		DraftByPosition: make([]int64, k),
 		TTFT: newHistogram(.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
 			160, 640, 2560),
-		ITL:        newHistogram(perTok...),
-		TPOT:       newHistogram(perTok...),
-		E2E:        newHistogram(lat...),
-		Queue:      newHistogram(lat...),
-		Prefill:    newHistogram(lat...),
-		Decode:     newHistogram(lat...),
-		Inference:  newHistogram(lat...),
-		PromptSize: newHistogram(size...),
-		OutputSize: newHistogram(size...),
-		Iteration:  newHistogram(1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384),
+		ITL:         newHistogram(perTok...),
+		TPOT:        newHistogram(perTok...),
+		E2E:         newHistogram(lat...),
+		Queue:       newHistogram(lat...),
+		Prefill:     newHistogram(lat...),
+		Decode:      newHistogram(lat...),
+		Inference:   newHistogram(lat...),
+		PromptSize:  newHistogram(size...),
+		OutputSize:  newHistogram(size...),
+		PrefillStep: newHistogram(step...),
+		DecodeStep:  newHistogram(step...),
+		Iteration:   newHistogram(1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384),
 	}
 }
 
@@ -105,7 +111,7 @@ func (c *Counters) Clone() Counters {
 	d := *c
 	d.DraftByPosition = append([]int64(nil), c.DraftByPosition...)
 	for _, h := range []*Histogram{&d.TTFT, &d.ITL, &d.TPOT, &d.E2E, &d.Queue, &d.Prefill, &d.Decode, &d.Inference,
-		&d.PromptSize, &d.OutputSize, &d.Iteration} {
+		&d.PromptSize, &d.OutputSize, &d.Iteration, &d.PrefillStep, &d.DecodeStep} {
 		*h = h.clone()
 	}
 	return d
@@ -125,6 +131,7 @@ func (c *Counters) finish(r *Request) {
 	if r.Finish == FinishAbort {
 		return
 	}
+	c.MostTokens = max(c.MostTokens, r.Context())
 	c.E2E.Observe(sec(r.Last-r.Arrived), 1)
 	c.Queue.Observe(sec(r.Scheduled-r.Queued), 1)
 	c.Prefill.Observe(sec(r.First-r.Scheduled), 1)

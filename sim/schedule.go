@@ -231,6 +231,12 @@ func (e *Engine) Commit() {
 	e.open = false
 	e.count.Steps++
 	e.count.Iteration.Observe(float64(e.step.DecodeTokens+e.step.PrefillTokens), 1)
+	e.count.BatchSum += int64(len(e.items))
+	if took := (e.step.End - e.step.Start).Seconds(); e.step.PrefillTokens > 0 {
+		e.count.PrefillStep.Observe(took, 1)
+	} else {
+		e.count.DecodeStep.Observe(took, 1)
+	}
 	end := e.step.End
 	done := 0
 	for _, it := range e.items {
