@@ -12,6 +12,7 @@ import (
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/report/chart"
+	"github.com/inferencebench/inferencebench/report/quantity"
 )
 
 // Compared is one run of a comparison.
@@ -41,6 +42,7 @@ type comparePage struct {
 	Home  string
 	Runs  []compareRun
 	Radar template.HTML
+	Axes  []changed
 	Rows  []compareRow
 	Curve []template.HTML
 	What  []changed
@@ -104,7 +106,7 @@ func CompareHTML(w io.Writer, runs []Compared, differences []Difference, o PageO
 		}
 	}
 	p.Title = "Comparison of " + strings.Join(names, ", ")
-	p.Radar = radarOf(p.Runs)
+	p.Radar, p.Axes = radarOf(p.Runs), axesOf(runs)
 	p.Rows = compareRows(runs, differences)
 	p.What, p.Same = changes(runs)
 	p.Notes = compareNotes(runs, differences)
@@ -142,6 +144,27 @@ func radarOf(runs []compareRun) template.HTML {
 	return chart.Radar("radar", spokes, shapes)
 }
 
+// axesOf is the radar as numbers.
+func axesOf(runs []Compared) []changed {
+	var out []changed
+	for i, x := range runs[0].Analysis.Radar {
+		c := changed{Name: x.Name}
+		for _, r := range runs {
+			v := "–"
+			if i < len(r.Analysis.Radar) {
+				if y := r.Analysis.Radar[i]; y.Value.Known() {
+					v = quantity.Fixed(y.Value.Or(0), 2)
+				} else if y.Reason != "" {
+					v = "unknown: " + y.Reason
+				}
+			}
+			c.Values = append(c.Values, v)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // lowerIsBetter tells the direction of the metrics that have one.
 var lowerIsBetter = map[string]bool{
 	"ttft": true, "ttft_service": true, "ttfo": true, "tpot": true, "itl": true, "icl": true, "e2e": true, "e2e_service": true,
@@ -165,7 +188,7 @@ func compareRows(runs []Compared, differences []Difference) []compareRow {
 		for k, st := range cm.stats {
 			row := compareRow{Hint: cm.id, Stat: statName(st), First: k == 0}
 			some := false
-			var ref archive.Opt[float64]
+			var ref archive.Estimate
 			for i, r := range runs {
 				m, ok := metricOf(r.Analysis, "all", cm.id)
 				if !ok {
@@ -177,9 +200,9 @@ func compareRows(runs []Compared, differences []Difference) []compareRow {
 				c := compareCell{cell: cellOf(e, m.Unit)}
 				some = some || e.Value.Known()
 				if i == 0 {
-					ref = e.Value
+					ref = e
 				} else {
-					c.change(cm.id, ref, e.Value)
+					c.change(cm.id, ref, e)
 				}
 				for _, d := range differences {
 					if d.Metric == cm.id && d.Stat == st && d.Run == i {
@@ -206,27 +229,41 @@ func statName(st string) string {
 	return strings.ToUpper(st[:1]) + st[1:]
 }
 
-// change is the plain arithmetic difference to the reference.
-func (c *compareCell) change(id string, ref, v archive.Opt[float64]) {
-	a, ok1 := ref.Get()
-	b, ok2 := v.Get()
+// change is the plain arithmetic difference to the reference. It is called better or
+// worse only where both intervals are known and lie apart.
+func (c *compareCell) change(id string, ref, v archive.Estimate) {
+	a, ok1 := ref.Value.Get()
+	b, ok2 := v.Value.Get()
 	if !ok1 || !ok2 || a == 0 {
 		return
 	}
 	pct := 100 * (b - a) / math.Abs(a)
-	c.Change = fmt.Sprintf("%+.1f%%", pct)
-	if math.Abs(pct) >= 10 {
+	switch {
+	case b/a >= 3:
+		c.Change = "×" + quantity.Digits(b/a, 3)
+	case math.Abs(pct) >= 10:
 		c.Change = fmt.Sprintf("%+.0f%%", pct)
+	default:
+		c.Change = fmt.Sprintf("%+.1f%%", pct)
 	}
 	c.Change = strings.ReplaceAll(c.Change, "-", "−")
 	lower, directed := lowerIsBetter[id]
-	switch {
-	case !directed || math.Abs(pct) < 0.05:
-	case (pct < 0) == lower:
-		c.Better = "better"
-	default:
-		c.Better = "worse"
+	if !directed || !apart(ref, v) {
+		return
 	}
+	c.Better = "worse"
+	if (pct < 0) == lower {
+		c.Better = "better"
+	}
+}
+
+// apart reports whether the intervals of two estimates are known and do not overlap.
+func apart(a, b archive.Estimate) bool {
+	alo, ok1 := a.Low.Get()
+	ahi, ok2 := a.High.Get()
+	blo, ok3 := b.Low.Get()
+	bhi, ok4 := b.High.Get()
+	return ok1 && ok2 && ok3 && ok4 && (ahi < blo || bhi < alo)
 }
 
 func qualityRows(runs []Compared) []compareRow {
