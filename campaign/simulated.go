@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	simulatedModel    = "simulated-llama-3.1-8b"
+	simulatedModel    = "simulated/Llama-3.1-8B-Instruct"
 	simulatedAccuracy = 0.9
 	// simulatedSeqs is the engine's --max-num-seqs: set too low on purpose, so that the
 	// demonstration has something to find.

@@ -194,7 +194,7 @@ func (v *validator) phases(ps []Phase) {
 		if d := time.Duration(p.Duration); d < 0 || d > maxTime {
 			v.add(at("duration"), "%v is outside 0 to %v", d, maxTime)
 		}
-		if p.Requests <= 0 && p.Duration <= 0 {
+		if p.Requests <= 0 && p.Duration <= 0 && p.Trace == nil {
 			v.add(at("duration"), "the phase never ends: give a duration such as 60s or a number of requests above 0")
 		}
 		if p.Warmup.Requests < 0 || p.Warmup.Duration < 0 {
@@ -213,10 +213,15 @@ func (v *validator) phases(ps []Phase) {
 func (v *validator) shape(p Phase, at func(string) string) {
 	closed, open := p.Concurrency != 0, p.Rate != 0
 	switch {
+	case p.Trace != nil:
+		v.trace(*p.Trace, at)
+		if closed || open {
+			v.add(at("trace"), "a trace brings its own arrivals: leave concurrency and request_rate out")
+		}
 	case closed && open:
 		v.add(at("request_rate"), "concurrency %d and request_rate %g are both set: a phase is a closed loop or an open one (max_in_flight bounds an open loop)", p.Concurrency, p.Rate)
 	case !closed && !open:
-		v.add(at("concurrency"), "neither concurrency nor request_rate is set, so the phase sends nothing")
+		v.add(at("concurrency"), "neither concurrency nor request_rate nor trace is set, so the phase sends nothing")
 	}
 	if p.Concurrency < 0 || p.Concurrency > maxConcurrency {
 		v.add(at("concurrency"), "%d is outside 1 to %d", p.Concurrency, maxConcurrency)
@@ -234,6 +239,21 @@ func (v *validator) shape(p Phase, at func(string) string) {
 	}
 	if closed && p.MaxInFlight > 0 {
 		v.add(at("max_in_flight"), "only bounds an open loop; this phase has a concurrency")
+	}
+}
+
+func (v *validator) trace(t Trace, at func(string) string) {
+	if _, err := os.Stat(t.File); err != nil {
+		v.add(at("trace.file"), "%v", err)
+	}
+	if math.IsNaN(t.Speed) || t.Speed < 0 || t.Speed > 1e6 {
+		v.add(at("trace.speed"), "%g is not a factor of time above 0", t.Speed)
+	}
+	if t.From < 0 || t.To < 0 || t.To > 0 && t.To <= t.From {
+		v.add(at("trace.to"), "%v to %v is no part of a trace", time.Duration(t.From), time.Duration(t.To))
+	}
+	if t.Limit < 0 || t.MaxIn < 0 || t.MaxOut < 0 {
+		v.add(at("trace.limit"), "limits are 0 (none) or more")
 	}
 }
 

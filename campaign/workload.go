@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
 	"github.com/inferencebench/inferencebench/tasks"
+	"github.com/inferencebench/inferencebench/tasks/trace"
 )
 
 // source is the traffic of the campaign: sessions of load with checkpoint items between
@@ -54,13 +56,13 @@ func (r *run) source() (tasks.Source, error) {
 func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 	out := make([]loadgen.Phase, len(r.cfg.Phases))
 	for i, p := range r.cfg.Phases {
-		process, err := p.process(r.cfg.Seed + uint64(i))
+		src, process, err := r.shape(p, source, r.cfg.Seed+uint64(i))
 		if err != nil {
-			return nil, Problems{{Field: fmt.Sprintf("phases[%d].arrival", i), Message: err.Error()}}
+			return nil, Problems{{Field: fmt.Sprintf("phases[%d]", i), Message: err.Error()}}
 		}
 		out[i] = loadgen.Phase{
 			Name:        p.Name,
-			Source:      source,
+			Source:      src,
 			Concurrency: p.Concurrency,
 			Rate:        p.Rate,
 			Arrival:     process,
@@ -77,10 +79,60 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 	return out, nil
 }
 
-// process is the arrival process of an open loop, nil for a closed one.
-func (p Phase) process(seed uint64) (arrival.Process, error) {
-	if p.Rate == 0 {
-		return nil, nil
+// shape is where the sessions of a phase come from, and when they arrive; the process of a
+// closed loop is nil.
+func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, arrival.Process, error) {
+	switch {
+	case p.Trace != nil:
+		plan, err := p.Trace.plan(r.id, seed)
+		if err != nil {
+			return nil, nil, err
+		}
+		return ordinal(plan), finite{plan.Schedule, len(plan.Rows), p.Load()}, nil
+	case p.Rate > 0:
+		process, err := p.process(seed)
+		return source, process, err
+	default:
+		return source, nil, nil
 	}
+}
+
+// finite is an arrival process that ends by itself.
+type finite struct {
+	arrival.Process
+	n    int
+	name string
+}
+
+// String names the process in records.
+func (f finite) String() string { return f.name }
+
+// Len returns the number of arrivals.
+func (f finite) Len() int { return f.n }
+
+// ordinal gives a source that numbers its sessions from 0 the ordinal within the phase:
+// the driver puts the phase's number into the upper bits.
+func ordinal(s tasks.Source) tasks.Source {
+	return tasks.SourceFunc(func(i uint64) tasks.Session { return s.Session(i & (1<<40 - 1)) })
+}
+
+// plan reads the trace and makes it ready to send.
+func (t Trace) plan(salt string, seed uint64) (*trace.Plan, error) {
+	tr, err := trace.Load(t.File)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := trace.NewPlan(tr, trace.PlanOptions{
+		Speed: t.speed(), Dither: t.Dither, Seed: seed, Salt: salt,
+		From: time.Duration(t.From), To: time.Duration(t.To), Limit: t.Limit, MaxIn: t.MaxIn, MaxOut: t.MaxOut,
+	})
+	if errors.Is(err, trace.ErrQuantised) {
+		return nil, fmt.Errorf("%w (set dither: true, or --dither)", err)
+	}
+	return plan, err
+}
+
+// process is the arrival process of an open loop.
+func (p Phase) process(seed uint64) (arrival.Process, error) {
 	return arrival.Parse(p.Arrival, p.Rate, seed)
 }

@@ -85,6 +85,9 @@ func extent(p campaign.Phase) string {
 	if p.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests", p.Requests))
 	}
+	if len(parts) == 0 {
+		return "to its end"
+	}
 	return strings.Join(parts, " or ")
 }
 

@@ -39,6 +39,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newInit(),
 		newEngines(),
 		newSim(),
+		newTrace(),
 		&cobra.Command{
 			Use:   "exit-codes",
 			Short: "what each exit code means",

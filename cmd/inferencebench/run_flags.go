@@ -31,6 +31,7 @@ type runFlags struct {
 	rate, burstiness      float64
 	arrival, warmup       string
 	duration, drain       time.Duration
+	trace                 campaign.Trace
 
 	isl, osl, turns    string
 	think, tasks       string
@@ -74,6 +75,7 @@ var flagFields = map[string]string{
 	"ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
+	"trace": "phases[0].trace.file", "trace-speed": "phases[0].trace.speed", "trace-limit": "phases[0].trace.limit",
 	"arrival": "phases[0].arrival", "burstiness": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
 	"isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
 	"shared-prefix": "workload.shared_prefix", "temperature": "workload.temperature",
@@ -119,6 +121,13 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.warmup, "warmup", "5s", "what to send first and leave out: a number of requests, or a time")
 	s.DurationVar(&f.drain, "drain", time.Duration(campaign.DefaultDrain), "how long open requests may go on after the end")
 
+	s.StringVar(&f.trace.File, "trace", "", "replay a recorded trace (Azure, Mooncake, BurstGPT, ... or JSONL) in place of generated load")
+	s.Float64Var(&f.trace.Speed, "trace-speed", 1, "how many times as fast the trace's time runs")
+	s.BoolVar(&f.trace.Dither, "dither", false, "spread quantised timestamps of the trace over their grid")
+	s.IntVar(&f.trace.Limit, "trace-limit", 0, "requests of the trace to send; 0: all")
+	s.IntVar(&f.trace.MaxIn, "trace-max-in", 0, "cut longer prompts of the trace to this many tokens; 0: none")
+	s.IntVar(&f.trace.MaxOut, "trace-max-out", 0, "cut longer answers of the trace to this many tokens; 0: none")
+
 	s.StringVar(&f.isl, "isl", campaign.DefaultISL, "input length in tokens: 512, uniform(a,b), lognormal(mu,sigma)[min,max], preset:chat")
 	s.StringVar(&f.osl, "osl", campaign.DefaultOSL, "output length in tokens, written like --isl")
 	s.StringVar(&f.turns, "turns", campaign.DefaultTurns, "user turns of a session, written like --isl")
@@ -154,7 +163,7 @@ func (f *runFlags) changed(name string) bool { return f.set.Changed(name) }
 
 // base returns the campaign that flags and file start from.
 func (f *runFlags) base() *campaign.Config {
-	shaped := slices.ContainsFunc(shapeFlags, f.changed)
+	shaped := slices.ContainsFunc(shapeFlags, f.changed) || f.changed("trace")
 	if !f.changed("url") && !f.changed("host") && !shaped {
 		return campaign.Demo()
 	}
@@ -232,13 +241,25 @@ func (f *runFlags) apply(c *campaign.Config) error {
 
 // applyShape writes the flags that make a phase into the campaign's only phase.
 func (f *runFlags) applyShape(c *campaign.Config) error {
-	if !slices.ContainsFunc(shapeFlags, f.changed) {
+	if !slices.ContainsFunc(shapeFlags, f.changed) && !f.changed("trace") {
 		return nil
 	}
 	if len(c.Phases) != 1 {
 		return fmt.Errorf("the campaign file has %d phases, and flags such as --concurrency shape only one: change the file, or leave the flags out", len(c.Phases))
 	}
 	p := &c.Phases[0]
+	if f.changed("trace") {
+		if f.changed("concurrency") || f.changed("request-rate") {
+			return fmt.Errorf("--trace brings its own arrivals: leave --concurrency and --request-rate out")
+		}
+		p.Trace, p.Concurrency, p.Rate = &f.trace, 0, 0
+		if !f.changed("duration") {
+			p.Duration = 0
+		}
+		if !f.changed("warmup") {
+			p.Warmup = campaign.Warmup{}
+		}
+	}
 	if f.changed("request-rate") {
 		p.Rate, p.Concurrency = f.rate, 0
 		if p.Arrival == "" {
