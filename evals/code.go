@@ -3,10 +3,12 @@ package evals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/evals/answer"
+	"github.com/inferencebench/inferencebench/evals/items"
 	"github.com/inferencebench/inferencebench/evals/sandbox"
 )
 
@@ -89,4 +91,18 @@ func reasonOff(off error) string {
 		off = errNoRunner
 	}
 	return off.Error()
+}
+
+// Code returns the project's own code problems, judged by run; see LoadHumanEval for a
+// nil run.
+func Code(run CodeRunner, off error) (*Set, error) {
+	problems, err := items.CodeProblems()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Kind: KindCode, Name: fmt.Sprintf("own-code/%d", items.CodeVersion), Deferred: true}
+	for _, p := range problems {
+		s.Items = append(s.Items, codeItem(codeProblem{p.ID, p.Prompt, p.Entry, p.Solution, p.Test, nil}, run, reasonOff(off)))
+	}
+	return s, nil
 }

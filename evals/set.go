@@ -180,4 +180,4 @@ func (s *Set) Answer(prompt string) (string, bool) {
 
 // endings are the instructions with which prompts of this package end. Searching for one
 // of them first keeps Answer cheap for prompts that hold no item.
-var endings = []string{mathsFormat, codeFormat}
+var endings = []string{mathsFormat, codeFormat, factFormat, choiceFormat, longFormat}
