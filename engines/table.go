@@ -20,7 +20,7 @@ const (
 	Unknown = "unknown" // what a server that is not recognised is called in a manifest
 )
 
-//go:embed data/*.yaml data/knobs/*.yaml
+//go:embed data/*.yaml data/knobs/*.yaml data/common/*.yaml
 var data embed.FS
 
 // loaded reads the embedded data at most once.
@@ -46,6 +46,23 @@ func Lookup(name string) (*Adapter, bool) {
 	}
 	return nil, false
 }
+
+// CommonLogs returns the log patterns that hold for any server and for the kernel.
+func CommonLogs() []LogPattern { return slices.Clone(commonLogs()) }
+
+var commonLogs = sync.OnceValue(func() []LogPattern {
+	var out struct {
+		Logs []LogPattern `yaml:"logs"`
+	}
+	b, err := fs.ReadFile(data, "data/common/logs.yaml")
+	if err == nil {
+		err = yaml.UnmarshalWithOptions(b, &out, yaml.Strict())
+	}
+	if err != nil {
+		panic(fmt.Sprintf("engines: embedded data: %v", err))
+	}
+	return out.Logs
+})
 
 // load reads and checks all adapters of a folder.
 func load(fsys fs.FS, dir string) ([]*Adapter, error) {
@@ -205,13 +222,23 @@ func (a *Adapter) check(file string) error {
 		}
 	}
 	for _, l := range a.Logs {
-		oneOf("severity of "+l.ID, l.Severity, "info", "warning", "error", "fatal")
-		re, err := regexp.Compile(l.Regex)
-		if err != nil {
-			bad("log pattern %s: %v", l.ID, err)
-		} else if len(l.Fields) > re.NumSubexp() {
-			bad("log pattern %s names %d fields of %d groups", l.ID, len(l.Fields), re.NumSubexp())
+		if err := l.check(); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (l *LogPattern) check() error {
+	if !slices.Contains([]string{"info", "warning", "error", "fatal"}, l.Severity) {
+		return fmt.Errorf("log pattern %s has severity %q", l.ID, l.Severity)
+	}
+	re, err := regexp.Compile(l.Regex)
+	if err != nil {
+		return fmt.Errorf("log pattern %s: %w", l.ID, err)
+	}
+	if l.ID == "" || l.Means == "" || len(l.Fields) > re.NumSubexp() {
+		return fmt.Errorf("log pattern %q needs an id, a meaning, and no more fields than groups", l.ID)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,6 +21,35 @@ func TestTable(t *testing.T) {
 	sim := adapter(t, "inferencebench_sim")
 	if len(sim.Sources) == 0 || !sim.Simulated {
 		t.Error("the simulated engine does not read vLLM's names, or does not say that it is one")
+	}
+}
+
+func TestLogPatterns(t *testing.T) {
+	common := CommonLogs()
+	if len(common) < 10 {
+		t.Errorf("%d common patterns; want them all", len(common))
+	}
+	for _, l := range common {
+		if err := l.check(); err != nil {
+			t.Error(err)
+		}
+	}
+	lines := map[string]string{
+		"vllm":      "INFO 11-30 GPU KV cache size: 64,000 tokens",
+		"sglang":    "[2026-11-30] KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_token_ratio: 0.5 -> 0.7",
+		"tgi":       "RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease",
+		"llama_cpp": "update_slots: failed to find free space in the KV cache, retrying",
+		"lmdeploy":  "Avg thr (in/out): 120.0 / 300.5 tokens/s, API server",
+		"ollama":    "llama runner process has terminated: exit status 2",
+	}
+	for name, line := range lines {
+		hit := false
+		for _, l := range adapter(t, name).Logs {
+			hit = hit || regexp.MustCompile(l.Regex).MatchString(line)
+		}
+		if !hit {
+			t.Errorf("%s: no pattern matches %q", name, line)
+		}
 	}
 }
 

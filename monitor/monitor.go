@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/monitor/health"
 )
 
 // Defaults of a Config.
@@ -36,6 +37,8 @@ type Config struct {
 	// goes on, the readings that come due are left out.
 	Timeout time.Duration
 	Sources []Source
+	// Watchers are followed as long as the watch lasts.
+	Watchers []Watcher
 	// Sample and Event take what was seen. They are called from several goroutines and
 	// must be safe for that. Event may be nil.
 	Sample func(archive.Sample)
@@ -50,6 +53,9 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	closed bool
+
+	healthMu sync.Mutex
+	health   *health.Watch
 }
 
 // Start watches until ctx is done or Stop is called. Each source is read at once, then at
@@ -64,6 +70,10 @@ func Start(ctx context.Context, cfg Config) *Monitor {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	m := &Monitor{cfg: cfg, stop: stop}
+	m.health = health.New(m.emit)
+	for _, w := range cfg.Watchers {
+		m.done.Go(func() { m.follow(ctx, w) })
+	}
 	for _, s := range cfg.Sources {
 		m.done.Go(func() { (&watch{m: m, source: s}).run(ctx) })
 	}
@@ -85,27 +95,22 @@ func (m *Monitor) sample(s archive.Sample) {
 	m.mu.Lock()
 	closed := m.closed
 	m.mu.Unlock()
-	if !closed {
-		m.cfg.Sample(s)
-	}
-}
-
-func (m *Monitor) event(s Source, kind string, sev archive.Severity, fields map[string]any, format string, args ...any) {
-	if m.cfg.Event == nil {
-		return
-	}
-	m.mu.Lock()
-	closed := m.closed
-	m.mu.Unlock()
 	if closed {
 		return
 	}
+	m.cfg.Sample(s)
+	m.healthMu.Lock()
+	defer m.healthMu.Unlock()
+	m.health.Add(s)
+}
+
+func (m *Monitor) event(s Source, kind string, sev archive.Severity, fields map[string]any, format string, args ...any) {
 	if fields == nil {
 		fields = map[string]any{}
 	}
 	fields["source"] = s.Kind()
 	fields["target"] = s.Target()
-	m.cfg.Event(archive.Event{T: m.cfg.Clock.Now(), Kind: kind, Severity: sev, Source: "monitor", Message: fmt.Sprintf(format, args...), Fields: fields})
+	m.emit(archive.Event{T: m.cfg.Clock.Now(), Kind: kind, Severity: sev, Source: "monitor", Message: fmt.Sprintf(format, args...), Fields: fields})
 }
 
 // name is how messages call a source.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
@@ -58,6 +59,7 @@ func Command(argv []string, visible string) *Source {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		var out limited
 		cmd.Stdout = &out
+		cmd.WaitDelay = time.Second
 		if err := cmd.Run(); err != nil {
 			return nil, fmt.Errorf("%s: %w", argv[0], err)
 		}

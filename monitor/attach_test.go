@@ -1,0 +1,64 @@
+package monitor
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/engines"
+)
+
+func codesOf(notes []archive.Annotation) (out []string) {
+	for _, n := range notes {
+		out = append(out, n.Code)
+	}
+	return out
+}
+
+func TestAttach(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slots":
+			fmt.Fprint(w, `[{"n_ctx":512,"is_processing":false}]`)
+		case "/dcgm":
+			fmt.Fprint(w, "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-a\"} 5\nDCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"GPU-b\"} 95\n")
+		default:
+			fmt.Fprint(w, "llamacpp:requests_processing 1\n")
+		}
+	}))
+	defer s.Close()
+	a, _ := engines.Lookup("llama_cpp")
+	id := engines.Identity{Base: s.URL, Engine: a.Name, Adapter: a, MetricsURL: s.URL + "/metrics"}
+	got, err := Attach(t.Context(), Wanted{Client: s.Client(), Server: id, GPUPage: s.URL + "/dcgm", GPUs: "1", Traces: "127.0.0.1:0", Log: "/no/such/log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets []string
+	for _, src := range got.Sources {
+		targets = append(targets, src.Kind()+" "+strings.TrimPrefix(src.Target(), s.URL))
+		if _, err := src.Read(t.Context()); err != nil {
+			t.Errorf("%s %s: %v", src.Kind(), src.Target(), err)
+		}
+	}
+	for _, want := range []string{"host ", "client ", "engine /metrics", "engine /slots", "gpu /dcgm"} {
+		if !slices.Contains(targets, want) {
+			t.Errorf("sources %q; want %q among them", targets, want)
+		}
+	}
+	if len(got.GPUs) != 1 || got.GPUs[0].UUID != "GPU-b" || len(got.Watchers) != 2 {
+		t.Errorf("GPUs %v, %d watchers; want the one GPU in use, and two watchers", got.GPUs, len(got.Watchers))
+	}
+
+	id.Simulated = true
+	got, err = Attach(t.Context(), Wanted{Client: s.Client(), Server: id})
+	if err != nil || len(got.GPUs) != 0 || slices.Contains(codesOf(got.Notes), "no_gpu") {
+		t.Errorf("a simulated server: %+v, %v; want no GPUs and no word of them", got, err)
+	}
+	if _, err := Attach(t.Context(), Wanted{Client: s.Client(), Server: id, Log: "carrier-pigeon:x"}); err == nil {
+		t.Error("a log of an unknown kind is no error")
+	}
+}
