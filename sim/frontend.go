@@ -9,6 +9,15 @@ type FrontendCost struct {
 	PerToken       time.Duration // f2: detokenise and write one streamed token
 }
 
+// Times returns the cost multiplied by k.
+func (c FrontendCost) Times(k float64) FrontendCost {
+	return FrontendCost{
+		PerRequest:     time.Duration(k * float64(c.PerRequest)),
+		PerPromptToken: time.Duration(k * float64(c.PerPromptToken)),
+		PerToken:       time.Duration(k * float64(c.PerToken)),
+	}
+}
+
 // DefaultFrontend is a healthy Python API server.
 var DefaultFrontend = FrontendCost{PerRequest: 400 * time.Microsecond, PerPromptToken: 1 * time.Microsecond, PerToken: 15 * time.Microsecond}
 

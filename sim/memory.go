@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrOutOfMemory marks a configuration that the device's memory cannot hold.
@@ -70,4 +71,16 @@ func (c Config) Memory() (Memory, error) {
 			ErrOutOfMemory, c.MaxModelLen, perToken*float64(c.MaxModelLen)/gib, m.KV/gib, m.Tokens)
 	}
 	return m, nil
+}
+
+// StartUp estimates how long the engine takes from launch to ready: ten seconds of imports
+// and process start, the weights at 2.5 GB/s, and without --enforce-eager thirty seconds of
+// compilation and graph capture.
+func (c Config) StartUp() time.Duration {
+	m, _ := c.Memory() // a configuration that does not fit fails after loading its weights
+	t := 10 + m.Weights/(2.5*giga)
+	if !c.EnforceEager {
+		t += 30
+	}
+	return time.Duration(t * float64(time.Second))
 }

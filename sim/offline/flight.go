@@ -123,13 +123,7 @@ func (w *world) slow(r *replica) {
 	if w.cfg.FrontendSlow == nil {
 		return
 	}
-	k := w.cfg.FrontendSlow(w.now)
-	c := w.cfg.Frontend
-	r.front.Cost = sim.FrontendCost{
-		PerRequest:     time.Duration(k * float64(c.PerRequest)),
-		PerPromptToken: time.Duration(k * float64(c.PerPromptToken)),
-		PerToken:       time.Duration(k * float64(c.PerToken)),
-	}
+	r.front.Cost = w.cfg.Frontend.Times(w.cfg.FrontendSlow(w.now))
 }
 
 // emitted returns what happens when the replica's engine makes tokens.

@@ -103,9 +103,12 @@ func (m message) text() (string, error) {
 
 // job is a request made ready to run.
 type job struct {
-	req   *sim.Request
-	reply []string // tokens, in order
-	model string
+	req    *sim.Request
+	reply  []string // tokens, in order
+	model  string
+	fate   fate
+	engine *driver
+	canned bool // answered from memory, past the engine
 }
 
 // decode reads and checks a body.
@@ -163,6 +166,9 @@ func (r *request) includeUsage() bool {
 // spend the time that they take.
 func (s *Server) prepare(req *request, prompt []uint64, user string) (*job, *apiError) {
 	cfg := s.drv.eng.Config()
+	if keep := s.cfg.Faults.KeepPrompt; keep > 0 && len(prompt) > keep {
+		prompt = prompt[len(prompt)-keep:]
+	}
 	limit := cfg.MaxModelLen - len(prompt)
 	asked := 0
 	for _, m := range []*int{req.MaxTokens, req.MaxCompletionTokens} {
@@ -190,27 +196,33 @@ func (s *Server) prepare(req *request, prompt []uint64, user string) (*job, *api
 	if aerr != nil {
 		return nil, aerr
 	}
+	serial := s.serial.Add(1)
+	j := &job{model: s.model, engine: s.route(prompt), fate: s.cfg.Faults.fateOf(s.cfg.Sim.Seed, serial)}
+	if j.fate.status != 0 {
+		return j, nil
+	}
 	seed := s.cfg.Sim.Seed
 	switch {
 	case req.Seed != nil:
 		seed ^= *req.Seed * 0x9e3779b97f4a7c15
 	case req.Temperature == nil || *req.Temperature > 0:
-		seed ^= s.serial.Add(1) << 20
+		seed ^= serial << 20
 	}
 	ask := text.Ask{User: user, Seed: seed, Min: req.MinTokens, Max: limit, Endless: req.IgnoreEOS}
 	if s.cfg.Answers != nil {
 		if a, ok := s.cfg.Answers(user); ok {
 			ask.Answer = a
-			draw := text.Hash(user) ^ s.cfg.Sim.Seed*0xd6e8feb86659fd93
-			draw ^= draw >> 31
-			draw *= 0x9e3779b97f4a7c15
-			ask.Right = float64(draw>>11)/(1<<53) < s.cfg.Accuracy
+			ask.Right = !j.fate.wrong && draw(user, s.cfg.Sim.Seed) < s.cfg.Accuracy*recovery(cfg.Quantization, cfg.KVCacheDType)
 		}
 	}
 	tokens, ended := text.Reply(ask)
+	tokens, whole := j.fate.spoil(tokens, limit)
 	tokens, stopped := cutAtStop(tokens, stops)
+	if s.cfg.Faults.Cached {
+		tokens, j.canned = s.memory.recall(prompt, limit, tokens)
+	}
 	reason := sim.FinishLength
-	if ended || stopped {
+	if ended && whole || stopped {
 		reason = sim.FinishStop
 	}
 	hashes := prompt
@@ -218,10 +230,29 @@ func (s *Server) prepare(req *request, prompt []uint64, user string) (*job, *api
 		hashes = append(hashes, text.Hash(t))
 	}
 	out := max(len(tokens), 1) // a stop string at the very start still costs a token
-	return &job{reply: tokens, model: s.model, req: &sim.Request{
+	j.reply = tokens
+	j.req = &sim.Request{
 		Prompt: len(prompt), Output: out, Reason: reason, Priority: req.Priority,
 		Keys: text.BlockKeys(cfg.BlockSize, hashes), User: newStream(),
-	}}, nil
+	}
+	return j, nil
+}
+
+// route picks the engine of a prompt: in turn, or by its first tokens, which the later turns
+// of a conversation share.
+func (s *Server) route(prompt []uint64) *driver {
+	n := uint64(len(s.engines))
+	if n == 1 {
+		return s.drv
+	}
+	if s.cfg.RoundRobin {
+		return s.engines[s.serial.Load()%n]
+	}
+	h := uint64(0)
+	for _, t := range prompt[:min(len(prompt), 256)] {
+		h = (h ^ t) * 0x9e3779b97f4a7c15
+	}
+	return s.engines[(h>>32)%n]
 }
 
 // cutAtStop drops everything from the first stop string on.

@@ -47,11 +47,17 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, sh shape, prom
 		writeError(w, aerr)
 		return
 	}
-	if !s.drv.submit(j.req) {
+	switch {
+	case j.fate.status != 0:
+		j.fate.refuse(w)
+		return
+	case j.canned:
+		j.req.User.(*stream).push(event{n: len(j.reply), at: 0, finish: j.req.Reason})
+	case !j.engine.submit(j.req):
 		writeError(w, &apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "", "the simulated engine is shutting down"})
 		return
 	}
-	defer s.drv.cancel(j.req) // frees the blocks of a client that left; else does nothing
+	defer j.engine.cancel(j.req) // frees the blocks of a client that left; else does nothing
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > 200 {
 		id = fmt.Sprintf("%016x", s.serial.Add(1)*0x9e3779b97f4a7c15)
@@ -78,9 +84,9 @@ type reply struct {
 }
 
 func (o *reply) usage(completion int) map[string]any {
-	o.srv.drv.mu.Lock()
+	o.job.engine.mu.Lock()
 	cached := o.job.req.Cached
-	o.srv.drv.mu.Unlock()
+	o.job.engine.mu.Unlock()
 	return map[string]any{
 		"prompt_tokens": o.job.req.Prompt, "completion_tokens": completion, "total_tokens": o.job.req.Prompt + completion,
 		"prompt_tokens_details": map[string]any{"cached_tokens": cached},
@@ -92,6 +98,9 @@ func (o *reply) whole(w http.ResponseWriter, r *http.Request) {
 	finish, ok := o.each(r, func(int, int) {})
 	if !ok {
 		return
+	}
+	if o.job.fate.cut {
+		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
 	joined := strings.Join(o.job.reply, "")
 	choice := map[string]any{"index": 0, "logprobs": nil, "finish_reason": finish.String()}
@@ -117,18 +126,30 @@ func (o *reply) stream(w http.ResponseWriter, r *http.Request) {
 	if !o.shape.chat {
 		_ = flush.Flush() // headers leave before the first token, as the real server's do
 	}
+	half, stalled := len(o.job.reply)/2, false
+	broken := o.job.fate.cut || o.job.fate.truncate
 	finish, ok := o.each(r, func(from, n int) {
 		o.buf = o.buf[:0]
 		if from == 0 && o.shape.chat {
 			o.event(`{"role":"assistant","content":""}`, nil)
 		}
 		for i := range n {
+			if broken && from+i >= half {
+				break
+			}
 			o.token(from + i)
 		}
 		_, _ = w.Write(o.buf)
 		_ = flush.Flush() // a client that left ends the request through its context
+		if o.job.fate.cut && from+n > half {
+			panic(http.ErrAbortHandler) // breaks the connection; deferred calls still run
+		}
+		if o.job.fate.stall && !stalled && from+n > half {
+			stalled = true
+			o.pause(r, o.srv.cfg.Faults.StallFor)
+		}
 	})
-	if !ok {
+	if !ok || o.job.fate.truncate {
 		return
 	}
 	o.buf = o.buf[:0]
@@ -147,6 +168,17 @@ func (o *reply) stream(w http.ResponseWriter, r *http.Request) {
 	_ = flush.Flush()
 }
 
+// pause waits that much simulated time, or until the client leaves.
+func (o *reply) pause(r *http.Request, d time.Duration) {
+	t := time.NewTimer(time.Duration(float64(d) / o.srv.cfg.Speed))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-r.Context().Done():
+	case <-o.job.engine.quit:
+	}
+}
+
 // each calls got with the index of the first and the number of tokens that became due,
 // until the end. It reports false when the client left or the server stopped.
 func (o *reply) each(r *http.Request, got func(from, n int)) (sim.Finish, bool) {
@@ -158,12 +190,12 @@ func (o *reply) each(r *http.Request, got func(from, n int)) (sim.Finish, bool) 
 		case <-mail.ready:
 		case <-r.Context().Done():
 			return 0, false
-		case <-o.srv.drv.quit:
+		case <-o.job.engine.quit:
 			return 0, false
 		}
 		events = mail.take(events)
 		for i := 0; i < len(events); {
-			if wait := o.srv.drv.wall(events[i].at); wait > 50*time.Microsecond {
+			if wait := o.job.engine.wall(events[i].at); wait > 50*time.Microsecond {
 				t := time.NewTimer(wait)
 				select {
 				case <-t.C:
@@ -173,7 +205,7 @@ func (o *reply) each(r *http.Request, got func(from, n int)) (sim.Finish, bool) 
 				}
 			}
 			n, end := 0, sim.FinishNone
-			for ; i < len(events) && (n == 0 || o.srv.drv.wall(events[i].at) <= 0); i++ {
+			for ; i < len(events) && (n == 0 || o.job.engine.wall(events[i].at) <= 0); i++ {
 				n += events[i].n
 				end = events[i].finish
 			}
@@ -203,7 +235,11 @@ func (o *reply) token(i int) {
 	} else {
 		o.buf = append(o.buf, `"text":`...)
 	}
-	o.buf = appendString(o.buf, o.job.reply[i])
+	if o.job.fate.corrupt && i == len(o.job.reply)/2 {
+		o.buf = append(o.buf, "\"\xc3\x28\xe2\x82\""...) // cut and mismatched sequences
+	} else {
+		o.buf = appendString(o.buf, o.job.reply[i])
+	}
 	if o.shape.chat {
 		o.buf = append(o.buf, '}')
 	}

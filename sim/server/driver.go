@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type driver struct {
 	mu      sync.Mutex // guards all below and the engine
 	eng     *sim.Engine
 	front   sim.Frontend
+	cfg     Config
+	rng     *rand.Rand
 	now     time.Duration // the engine's clock
 	pending []arrival     // in the frontend, in order
 	behind  time.Duration
@@ -35,15 +38,45 @@ type arrival struct {
 // maxBehind is how far the engine's clock may trail the wall clock before it jumps.
 const maxBehind = 250 * time.Millisecond
 
-func newDriver(eng *sim.Engine, cfg Config) *driver {
+func newDriver(eng *sim.Engine, cfg Config, index int) *driver {
 	d := &driver{
-		speed: cfg.Speed, base: time.Now(), eng: eng, front: sim.Frontend{Cost: cfg.Frontend},
+		speed: cfg.Speed, base: time.Now(), eng: eng, front: sim.Frontend{Cost: cfg.Frontend}, cfg: cfg,
+		rng:  rand.New(rand.NewPCG(cfg.Sim.Seed, uint64(index))),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{}),
 	}
 	eng.Emit = func(r *sim.Request, n int, at time.Duration) {
-		r.User.(*stream).push(event{n: n, at: d.front.Tokens(at, n), finish: r.Finish})
+		s := r.User.(*stream)
+		d.slow(at)
+		at = max(d.front.Tokens(at, n)+d.delay(), s.last)
+		if cfg.Hold > 0 { // the proxy passes on what it has when its time is up, or at the end
+			if at > s.release {
+				s.release = at + cfg.Hold
+			}
+			if r.Finish == sim.FinishNone {
+				at = s.release
+			}
+		}
+		s.last = at
+		s.push(event{n: n, at: at, finish: r.Finish})
 	}
 	return d
+}
+
+// delay is one way through the network.
+func (d *driver) delay() time.Duration {
+	if d.cfg.RTT == 0 && d.cfg.Jitter == 0 {
+		return 0
+	}
+	half := d.cfg.RTT / 2
+	return half + max(time.Duration(d.rng.NormFloat64()*float64(d.cfg.Jitter)), -half/2)
+}
+
+// slow sets the frontend's cost for an instant.
+func (d *driver) slow(at time.Duration) {
+	if d.cfg.FrontendSlow == nil {
+		return
+	}
+	d.front.Cost = d.cfg.Frontend.Times(d.cfg.FrontendSlow(at))
 }
 
 func (d *driver) simNow() time.Duration {
@@ -62,7 +95,8 @@ func (d *driver) submit(r *sim.Request) bool {
 	if d.stopped {
 		return false
 	}
-	r.Arrived = max(d.simNow(), 1)
+	r.Arrived = max(d.simNow()+d.delay(), 1)
+	d.slow(r.Arrived)
 	d.pending = append(d.pending, arrival{d.front.Request(r.Arrived, r.Prompt), r})
 	select {
 	case d.wake <- struct{}{}:
@@ -197,6 +231,10 @@ type stream struct {
 	mu     sync.Mutex
 	events []event
 	ready  chan struct{} // capacity 1
+
+	// For the engine's goroutine alone.
+	last    time.Duration // of the latest event
+	release time.Duration // when the proxy passes on what it holds
 }
 
 func newStream() *stream { return &stream{ready: make(chan struct{}, 1)} }

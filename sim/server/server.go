@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/inferencebench/inferencebench/sim"
+	"github.com/inferencebench/inferencebench/sim/dialect"
 )
 
 // Header is set to "true" on every response.
@@ -37,16 +39,37 @@ type Config struct {
 	Frontend sim.FrontendCost
 	// Key, when not empty, is the bearer key that every request under /v1 must carry.
 	Key string
+
+	// Dialect names the engine whose metrics page and info pages are shown; "" is vLLM.
+	Dialect string
+	// StartUp is the simulated time until the server is ready; until then every request gets
+	// 503. [sim.Config.StartUp] estimates what the real engine takes.
+	StartUp time.Duration
+	// Replicas is the number of engines behind the server; 0 means 1. Conversations stay with
+	// the engine that holds their beginning, unless RoundRobin deals requests in turn.
+	Replicas   int
+	RoundRobin bool
+
+	// RTT and Jitter are a network between client and server; Hold is how long a proxy keeps
+	// streamed events back. All are simulated time.
+	RTT, Jitter, Hold time.Duration
+	// FrontendSlow multiplies the frontend's cost at an instant; nil means 1.
+	FrontendSlow func(at time.Duration) float64
+	// Faults spoil answers.
+	Faults ReplyFaults
 }
 
 // Server is a running simulated server. Its methods are safe for concurrent use.
 type Server struct {
-	cfg    Config
-	model  string
-	drv    *driver
-	mux    *http.ServeMux
-	http   *http.Server
-	serial atomic.Uint64
+	cfg     Config
+	model   string
+	speech  dialect.Dialect
+	drv     *driver   // the first engine
+	engines []*driver // all of them
+	mux     *http.ServeMux
+	http    *http.Server
+	serial  atomic.Uint64
+	memory  memory
 }
 
 // New starts the engine; nothing listens yet. The error says why the engine would not
@@ -61,16 +84,28 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Frontend == (sim.FrontendCost{}) {
 		cfg.Frontend = sim.DefaultFrontend
 	}
-	eng, err := sim.New(cfg.Sim)
+	speech, err := dialect.Lookup(cfg.Dialect)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("simulated server: %w", err)
 	}
-	s := &Server{cfg: cfg, model: cfg.ModelName, drv: newDriver(eng, cfg)}
+	s := &Server{cfg: cfg, model: cfg.ModelName, speech: speech}
+	for i := range max(cfg.Replicas, 1) {
+		c := cfg.Sim
+		c.Seed += uint64(i) * 0x9e3779b9
+		eng, err := sim.New(c)
+		if err != nil {
+			return nil, err
+		}
+		s.engines = append(s.engines, newDriver(eng, cfg, i))
+	}
+	s.drv = s.engines[0]
 	if s.model == "" {
-		s.model = eng.Config().Model.Name
+		s.model = s.drv.eng.Config().Model.Name
 	}
 	s.routes()
-	go s.drv.loop()
+	for _, d := range s.engines {
+		go d.loop()
+	}
 	return s, nil
 }
 
@@ -81,8 +116,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /v1/models", s.models)
 	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	s.mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	s.mux.HandleFunc("GET /version", s.version)
-	s.mux.HandleFunc("GET /metrics", s.metrics)
+	s.mux.HandleFunc("GET "+s.speech.Path, s.metrics)
+	s.infoRoutes()
 	s.mux.HandleFunc("POST /tokenize", s.tokenize)
 	s.mux.HandleFunc("POST /reset_prefix_cache", s.reset)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -97,6 +132,11 @@ func (s *Server) Handler() http.Handler {
 		w.Header().Set("Server", Owner)
 		if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 200 {
 			w.Header().Set("X-Request-Id", id)
+		}
+		if wait := s.drv.wall(s.cfg.StartUp); s.cfg.StartUp > 0 && wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+			writeError(w, &apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "", "the simulated engine is loading its model"})
+			return
 		}
 		if s.cfg.Key != "" && len(r.URL.Path) > 3 && r.URL.Path[:4] == "/v1/" && r.Header.Get("Authorization") != "Bearer "+s.cfg.Key {
 			writeError(w, &apiError{http.StatusUnauthorized, "AuthenticationError", "", "the API key is missing or wrong"})
@@ -119,7 +159,9 @@ func (s *Server) Start(addr string) (url string, err error) {
 
 // Close stops listening, ends open requests and stops the engine.
 func (s *Server) Close() error {
-	s.drv.stop()
+	for _, d := range s.engines {
+		d.stop()
+	}
 	if s.http == nil {
 		return nil
 	}
@@ -132,11 +174,19 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Telemetry returns what the simulated device's driver would report now.
-func (s *Server) Telemetry() sim.Telemetry {
-	s.drv.mu.Lock()
-	defer s.drv.mu.Unlock()
-	return s.drv.eng.GPU(s.drv.simNow())
+// Telemetry returns what the first engine's device's driver would report now.
+func (s *Server) Telemetry() sim.Telemetry { return s.Telemetries()[0] }
+
+// Telemetries returns the same for every engine, in order. With tensor parallelism each
+// stands for a group of devices that all show it.
+func (s *Server) Telemetries() []sim.Telemetry {
+	out := make([]sim.Telemetry, len(s.engines))
+	for i, d := range s.engines {
+		d.mu.Lock()
+		out[i] = d.eng.GPU(d.simNow())
+		d.mu.Unlock()
+	}
+	return out
 }
 
 // Engine returns the engine's configuration as resolved and how its memory is divided.
