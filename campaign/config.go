@@ -110,8 +110,15 @@ type Checkpoints struct {
 	Enabled bool `yaml:"enabled" json:"enabled"`
 	// Every is how many sessions of load go by between two items.
 	Every int `yaml:"every" json:"every"`
-	// GSM8K is a file of the real data set; empty uses the built-in items.
-	GSM8K string `yaml:"gsm8k" json:"gsm8k,omitempty"`
+	// Kinds are the kinds of item, of CheckKinds; with several they take turns.
+	Kinds []string `yaml:"kinds" json:"kinds"`
+	// Items bounds the items of each kind; 0 takes all. The same seed takes the same.
+	Items int `yaml:"items" json:"items,omitempty"`
+	// GSM8K and HumanEval are files of the real data sets; empty uses the built-in items.
+	GSM8K     string `yaml:"gsm8k" json:"gsm8k,omitempty"`
+	HumanEval string `yaml:"humaneval" json:"humaneval,omitempty"`
+	// Only sends nothing but the items, each once unless a phase says otherwise.
+	Only bool `yaml:"only" json:"only,omitempty"`
 }
 
 // Monitor says what to watch, and how often.
@@ -297,6 +304,15 @@ func Demo() *Config {
 	return c
 }
 
+// Eval returns the campaign that sends nothing but scored items, each once.
+func Eval() *Config {
+	c := base()
+	c.Name = "eval"
+	c.Checkpoints.Only = true
+	c.Phases = []Phase{{Name: "eval", Concurrency: DefaultConcurrency, Drain: DefaultDrain}}
+	return c
+}
+
 func base() *Config {
 	return &Config{
 		Seed: 1,
@@ -306,7 +322,7 @@ func base() *Config {
 			Timeouts: Timeouts{Connect: DefaultConnect},
 		},
 		Workload:    Workload{ISL: DefaultISL, OSL: DefaultOSL, Turns: DefaultTurns, Think: DefaultThink},
-		Checkpoints: Checkpoints{Enabled: true, Every: DefaultEvery},
+		Checkpoints: Checkpoints{Enabled: true, Every: DefaultEvery, Kinds: []string{CheckMaths}},
 		Monitor:     Monitor{Interval: DefaultInterval, GPU: true},
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
-	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/monitor"
 )
@@ -66,7 +65,7 @@ func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
 	if err := writable(c.Out); err != nil {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
-	items, err := checkpointSet(c)
+	items, err := openCheckpoints(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ type run struct {
 	opts   Options
 	clock  *archive.RunClock
 	target *target
-	items  *evals.Set
+	items  *checkpoints
 	id     string
 
 	w     *archive.Writer
@@ -145,6 +144,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	loadErr := loadgen.Run(ctx, r.load(), phases)
 	watch.Stop()
+	if r.items != nil {
+		r.items.finish(ctx, r.w.Checkpoint)
+	}
 
 	res := &Result{Dir: dir}
 	switch {
@@ -201,16 +203,12 @@ func (r *run) load() loadgen.Config {
 
 // record keeps a finished request and scores it when it carried a checkpoint item.
 func (r *run) record(rec *archive.Request) {
-	var cp archive.Checkpoint
-	scored := rec.Kind == archive.KindCheckpoint && r.items != nil
-	if scored {
-		cp = r.items.Score(rec)
-		cp.InFlight = rec.InFlight.Or(0)
+	if rec.Kind == archive.KindCheckpoint && r.items != nil {
+		if cp, ok := r.items.score(rec); ok {
+			r.w.Checkpoint(cp)
+		}
 	}
 	r.w.Request(rec)
-	if scored {
-		r.w.Checkpoint(cp)
-	}
 }
 
 func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
@@ -222,13 +220,17 @@ func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
 	if err != nil {
 		return archive.Manifest{}, fmt.Errorf("record the configuration: %w", err)
 	}
+	notes := r.target.notes
+	if r.items != nil {
+		notes = append(notes, r.items.notes...)
+	}
 	tool := r.opts.Tool
 	tool.Go = runtime.Version()
 	return archive.Manifest{
 		ID: r.id, Name: r.cfg.Name, Tool: tool,
 		Epoch: r.clock.Wall().UTC(), Started: started, Seed: r.cfg.Seed, Config: cfg,
 		Simulated: r.target.simulated != nil, Server: r.target.server, Host: monitor.DescribeHost(),
-		Notes: r.target.notes,
+		Notes: notes,
 	}, nil
 }
 
@@ -256,21 +258,6 @@ func (r *run) clientCounters() monitor.ClientCounters {
 		InFlight: r.live.InFlight.Load(), OK: r.live.OK.Load(), Failed: r.live.Failed.Load(),
 		OutputTokens: r.live.OutputTokens.Load(),
 	}
-}
-
-// checkpointSet opens the items that the campaign asks for; nil when it asks for none.
-func checkpointSet(c *Config) (*evals.Set, error) {
-	if !c.Checkpoints.Enabled {
-		return nil, nil
-	}
-	if c.Checkpoints.GSM8K == "" {
-		return evals.Own(c.Seed), nil
-	}
-	s, err := evals.LoadGSM8K(c.Checkpoints.GSM8K)
-	if err != nil {
-		return nil, Problems{{Field: "checkpoints.gsm8k", Message: err.Error()}}
-	}
-	return s, nil
 }
 
 // writable checks that run directories can be made in dir, before anything is sent.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/inferencebench/inferencebench/archive"
-	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/sim/server"
 )
 
@@ -25,11 +24,11 @@ type simulated struct {
 
 // startSimulated starts the embedded engine on a loopback port and returns its URL. It
 // knows the answers of the items, and gives the right one most of the time.
-func startSimulated(seed uint64, items *evals.Set) (*simulated, string, error) {
+func startSimulated(seed uint64, items *checkpoints) (*simulated, string, error) {
 	cfg := server.Config{ModelName: simulatedModel, Accuracy: simulatedAccuracy}
 	cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, simulatedSeqs
 	if items != nil {
-		cfg.Answers = items.Answer
+		cfg.Answers = items.answer
 	}
 	s, err := server.New(cfg)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
-	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/monitor"
 	"github.com/inferencebench/inferencebench/tasks"
@@ -53,7 +52,7 @@ const (
 
 // openTarget finds the server, or starts the simulated one, chooses the model, and sends
 // one small request through the client that the run will use.
-func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, items *evals.Set) (_ *target, err error) {
+func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, items *checkpoints) (_ *target, err error) {
 	t := &target{extra: c.Target.ExtraBody}
 	defer func() {
 		if err != nil {

@@ -63,21 +63,14 @@ func (c *Config) Validate() error {
 	v := &validator{}
 	v.target(c.Target)
 	v.workload(c.Workload)
-	v.phases(c.Phases)
+	v.phases(c.Phases, c.Checkpoints.Only)
 	if c.Out == "" {
 		v.add("out", "is empty: name the folder for run directories, such as %s", DefaultOut)
 	}
 	if strings.ContainsAny(c.Name, "/\\\x00") {
 		v.add("name", "%q becomes part of a folder's name: use letters, digits and dashes", c.Name)
 	}
-	if c.Checkpoints.Enabled && c.Checkpoints.Every < 1 {
-		v.add("checkpoints.every", "%d: one item every N sessions of load, with N at least 1 (or turn checkpoints off)", c.Checkpoints.Every)
-	}
-	if c.Checkpoints.GSM8K != "" {
-		if _, err := os.Stat(c.Checkpoints.GSM8K); err != nil {
-			v.add("checkpoints.gsm8k", "%v", err)
-		}
-	}
+	v.checkpoints(c.Checkpoints)
 	if d := time.Duration(c.Monitor.Interval); d < 50*time.Millisecond || d > time.Hour {
 		v.add("monitor.interval", "%v is outside 50ms to 1h", d)
 	}
@@ -173,7 +166,43 @@ func (v *validator) workload(w Workload) {
 	}
 }
 
-func (v *validator) phases(ps []Phase) {
+func (v *validator) checkpoints(c Checkpoints) {
+	if !c.Enabled {
+		if c.Only {
+			v.add("checkpoints.only", "checkpoints are off, so nothing would be sent")
+		}
+		return
+	}
+	if c.Every < 1 {
+		v.add("checkpoints.every", "%d: one item every N sessions of load, with N at least 1 (or turn checkpoints off)", c.Every)
+	}
+	if len(c.Kinds) == 0 {
+		v.add("checkpoints.kinds", "is empty: choose of %s, or turn checkpoints off", strings.Join(CheckKinds(), ", "))
+	}
+	for i, kind := range c.Kinds {
+		switch {
+		case !slices.Contains(CheckKinds(), kind):
+			v.add("checkpoints.kinds", "%q is not known: use %s", kind, strings.Join(CheckKinds(), ", "))
+		case slices.Contains(c.Kinds[:i], kind):
+			v.add("checkpoints.kinds", "%q stands there twice", kind)
+		}
+	}
+	if c.Items < 0 {
+		v.add("checkpoints.items", "%d is negative; 0 takes all", c.Items)
+	}
+	if c.GSM8K != "" {
+		if _, err := os.Stat(c.GSM8K); err != nil {
+			v.add("checkpoints.gsm8k", "%v", err)
+		}
+	}
+	if c.HumanEval != "" {
+		if _, err := os.Stat(c.HumanEval); err != nil {
+			v.add("checkpoints.humaneval", "%v", err)
+		}
+	}
+}
+
+func (v *validator) phases(ps []Phase, ends bool) {
 	if len(ps) == 0 {
 		v.add("phases", "is empty: a campaign needs at least one phase")
 	}
@@ -194,7 +223,7 @@ func (v *validator) phases(ps []Phase) {
 		if d := time.Duration(p.Duration); d < 0 || d > maxTime {
 			v.add(at("duration"), "%v is outside 0 to %v", d, maxTime)
 		}
-		if p.Requests <= 0 && p.Duration <= 0 && p.Trace == nil {
+		if p.Requests <= 0 && p.Duration <= 0 && p.Trace == nil && !ends {
 			v.add(at("duration"), "the phase never ends: give a duration such as 60s or a number of requests above 0")
 		}
 		if p.Warmup.Requests < 0 || p.Warmup.Duration < 0 {

@@ -49,7 +49,7 @@ func (r *run) source() (tasks.Source, error) {
 	if r.items == nil {
 		return load, nil
 	}
-	return tasks.Interleave(load, r.items.Source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
+	return tasks.Interleave(load, r.items.source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
 }
 
 // phases turns the configured phases into the driver's.
@@ -72,6 +72,9 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 			Warmup:      loadgen.Warmup{Requests: p.Warmup.Requests, Duration: p.Warmup.Duration},
 			Drain:       time.Duration(p.Drain),
 		}
+		if r.cfg.Checkpoints.Only && p.Requests == 0 && p.Duration == 0 {
+			_, out[i].Requests = r.items.all(r.cfg.Seed)
+		}
 		if p.Duration > 0 { // the configured duration includes the warm-up
 			out[i].Duration -= p.Warmup.Duration
 		}
@@ -83,6 +86,13 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 // closed loop is nil.
 func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, arrival.Process, error) {
 	switch {
+	case r.cfg.Checkpoints.Only:
+		items, _ := r.items.all(r.cfg.Seed)
+		if p.Rate > 0 {
+			process, err := p.process(seed)
+			return ordinal(items), process, err
+		}
+		return ordinal(items), nil, nil
 	case p.Trace != nil:
 		plan, err := p.Trace.plan(r.id, seed)
 		if err != nil {

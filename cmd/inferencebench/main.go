@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/inferencebench/inferencebench/evals/sandbox"
 )
 
 // version is set by the build.
 var version = "dev"
 
 func main() {
+	sandbox.MaybeInit() // this program is also the first process of its own sandbox
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -32,9 +32,11 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	})
 	root.AddCommand(
 		newRun(),
+		newEval(),
 		newAnalyze(),
 		newReport(),
 		newExport(),
+		newImport(),
 		newServe(),
 		newInit(),
 		newEngines(),

@@ -39,7 +39,7 @@ func newRun() *cobra.Command {
 		if format != "text" && format != "json" {
 			return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
 		}
-		c, err := resolve(f, argv)
+		c, err := resolve(f, f.base(), argv)
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
@@ -50,8 +50,7 @@ func newRun() *cobra.Command {
 }
 
 // resolve joins defaults, campaign file and flags into one valid configuration.
-func resolve(f *runFlags, argv []string) (*campaign.Config, error) {
-	c := f.base()
+func resolve(f *runFlags, c *campaign.Config, argv []string) (*campaign.Config, error) {
 	locate := func(err error) error { return err }
 	if len(argv) == 1 {
 		file, err := campaign.Load(argv[0], campaign.Default())

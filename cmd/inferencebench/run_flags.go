@@ -46,7 +46,9 @@ type runFlags struct {
 	checkpoints        bool
 	noCheckpoints      bool
 	checkpointEvery    int
-	gsm8k              string
+	checkKinds         []string
+	checkItems         int
+	gsm8k, humaneval   string
 	interval           time.Duration
 	metricsURL         string
 	out, name          string
@@ -80,6 +82,7 @@ var flagFields = map[string]string{
 	"isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
 	"shared-prefix": "workload.shared_prefix", "temperature": "workload.temperature",
 	"max-error-rate": "max_error_rate", "checkpoint-every": "checkpoints.every", "gsm8k": "checkpoints.gsm8k",
+	"checkpoint-kinds": "checkpoints.kinds", "checkpoint-items": "checkpoints.items", "humaneval": "checkpoints.humaneval",
 	"interval": "monitor.interval", "out": "out", "name": "name",
 	"connect-timeout": "target.timeouts.connect", "first-token-timeout": "target.timeouts.first_token",
 	"idle-timeout": "target.timeouts.idle", "total-timeout": "target.timeouts.total",
@@ -145,6 +148,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.checkpoints, "checkpoints", true, "send scored items inside the load")
 	s.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "send none")
 	s.IntVar(&f.checkpointEvery, "checkpoint-every", campaign.DefaultEvery, "sessions of load between two scored items")
+	s.StringSliceVar(&f.checkKinds, "checkpoint-kinds", []string{campaign.CheckMaths}, "kinds of scored items: "+strings.Join(campaign.CheckKinds(), ", "))
+	s.IntVar(&f.checkItems, "checkpoint-items", 0, "items of each kind; default: all")
+	s.StringVar(&f.humaneval, "humaneval", "", "HumanEval.jsonl.gz to take the code items from; default: built-in items")
 	s.StringVar(&f.gsm8k, "gsm8k", "", "GSM8K test.jsonl to take the items from; default: built-in items")
 
 	s.DurationVar(&f.interval, "interval", time.Duration(campaign.DefaultInterval), "time between two telemetry samples")
@@ -231,6 +237,12 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	}
 	assign(f, "checkpoint-every", &c.Checkpoints.Every, f.checkpointEvery)
 	assign(f, "gsm8k", &c.Checkpoints.GSM8K, f.gsm8k)
+	assign(f, "humaneval", &c.Checkpoints.HumanEval, f.humaneval)
+	assign(f, "checkpoint-kinds", &c.Checkpoints.Kinds, f.checkKinds)
+	assign(f, "checkpoint-items", &c.Checkpoints.Items, f.checkItems)
+	if f.changed("humaneval") && !f.changed("checkpoint-kinds") && !slices.Contains(c.Checkpoints.Kinds, campaign.CheckCode) {
+		c.Checkpoints.Kinds = append(slices.Clone(c.Checkpoints.Kinds), campaign.CheckCode)
+	}
 	assign(f, "interval", &c.Monitor.Interval, campaign.Duration(f.interval))
 	assign(f, "metrics-url", &c.Monitor.MetricsURL, f.metricsURL)
 	assign(f, "seed", &c.Seed, f.seed)

@@ -7,9 +7,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/inferencebench/inferencebench/evals/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.MaybeInit()
 	testscript.Main(m, map[string]func(){"inferencebench": main})
 }
 

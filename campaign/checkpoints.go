@@ -1,0 +1,173 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/evals"
+	"github.com/inferencebench/inferencebench/evals/sandbox"
+	"github.com/inferencebench/inferencebench/tasks"
+)
+
+// The checkpoint kinds of a campaign.
+const (
+	CheckMaths  = "maths"  // maths word problems: built-in, or GSM8K by file
+	CheckFacts  = "facts"  // short questions about stable facts
+	CheckFormat = "format" // instructions about the form of the answer
+	CheckCode   = "code"   // functions judged by tests: built-in, or HumanEval by file
+)
+
+// CheckKinds lists the kinds.
+func CheckKinds() []string { return []string{CheckMaths, CheckFacts, CheckFormat, CheckCode} }
+
+// checkpoints are the scored items of a run.
+type checkpoints struct {
+	sets  []*evals.Set
+	notes []archive.Annotation
+
+	mu       sync.Mutex
+	deferred []*archive.Request // to be scored after the load
+}
+
+// openCheckpoints opens the item sets that the campaign asks for; nil when it asks for
+// none.
+func openCheckpoints(ctx context.Context, c *Config) (*checkpoints, error) {
+	if !c.Checkpoints.Enabled {
+		return nil, nil
+	}
+	out := &checkpoints{}
+	for _, kind := range c.Checkpoints.Kinds {
+		set, err := out.open(ctx, c, kind)
+		if err != nil {
+			return nil, Problems{{Field: "checkpoints", Message: err.Error()}}
+		}
+		if n := c.Checkpoints.Items; n > 0 && n < len(set.Items) {
+			set.Items = set.Items[:n]
+		}
+		out.sets = append(out.sets, set)
+	}
+	return out, nil
+}
+
+func (c *checkpoints) open(ctx context.Context, cfg *Config, kind string) (*evals.Set, error) {
+	switch kind {
+	case CheckMaths:
+		if cfg.Checkpoints.GSM8K == "" {
+			return evals.Own(cfg.Seed), nil
+		}
+		return evals.LoadGSM8K(cfg.Checkpoints.GSM8K)
+	case CheckFacts:
+		return evals.Facts(cfg.Seed), nil
+	case CheckFormat:
+		return evals.Formats()
+	case CheckCode:
+		run, off, err := c.codeRunner(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Checkpoints.HumanEval == "" {
+			return evals.Code(run, off)
+		}
+		return evals.LoadHumanEval(cfg.Checkpoints.HumanEval, run, off)
+	default:
+		return nil, fmt.Errorf("kind %q passed validation", kind)
+	}
+}
+
+// codeRunner opens the sandbox. Where it cannot be built, off is the reason, code is not
+// run and its score is unknown.
+func (c *checkpoints) codeRunner(ctx context.Context) (run evals.CodeRunner, off, err error) {
+	r, err := sandbox.New(ctx, sandbox.Options{Workers: runtime.NumCPU()})
+	if ue, ok := errors.AsType[*sandbox.UnavailableError](err); ok {
+		c.notes = append(c.notes, archive.Annotation{Code: "no_sandbox", Message: "model-written code is not run here: " + ue.Error()})
+		return nil, ue, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("sandbox: %w", err)
+	}
+	c.notes = append(c.notes, archive.Annotation{Code: "sandbox", Message: "model-written code runs in a sandbox: " + r.Support().String()})
+	return r, nil, nil
+}
+
+// source sends the items of all sets in turn.
+func (c *checkpoints) source(seed uint64) tasks.Source {
+	sources := make([]tasks.Source, len(c.sets))
+	for i, s := range c.sets {
+		sources[i] = s.Source(seed)
+	}
+	n := uint64(len(sources))
+	return tasks.SourceFunc(func(i uint64) tasks.Session { return sources[i%n].Session(i / n) })
+}
+
+// all sends every item once, set after set, and says how many there are.
+func (c *checkpoints) all(seed uint64) (tasks.Source, int) {
+	total := 0
+	for _, s := range c.sets {
+		total += len(s.Items)
+	}
+	return tasks.SourceFunc(func(i uint64) tasks.Session {
+		i %= uint64(total)
+		for _, s := range c.sets {
+			if i < uint64(len(s.Items)) {
+				return s.Source(seed).Session(i)
+			}
+			i -= uint64(len(s.Items))
+		}
+		panic("campaign: an item beyond the last")
+	}), total
+}
+
+// answer is a right reply to a prompt that holds one of the items.
+func (c *checkpoints) answer(prompt string) (string, bool) {
+	for _, s := range c.sets {
+		if a, ok := s.Answer(prompt); ok {
+			return a, true
+		}
+	}
+	return "", false
+}
+
+// score returns the checkpoint of a finished request, or keeps the request for finish
+// when scoring takes longer than a moment.
+func (c *checkpoints) score(rec *archive.Request) (archive.Checkpoint, bool) {
+	i := slices.IndexFunc(c.sets, func(s *evals.Set) bool { return s.Kind == rec.Task })
+	if i < 0 {
+		return archive.Checkpoint{}, false
+	}
+	if c.sets[i].Deferred {
+		c.mu.Lock()
+		c.deferred = append(c.deferred, rec)
+		c.mu.Unlock()
+		return archive.Checkpoint{}, false
+	}
+	cp := c.sets[i].Score(rec)
+	cp.InFlight = rec.InFlight.Or(0)
+	return cp, true
+}
+
+// finish scores what score kept, in parallel. It goes on when ctx ends: items that are
+// left have no score and that reason.
+func (c *checkpoints) finish(ctx context.Context, put func(archive.Checkpoint)) {
+	queue := make(chan *archive.Request)
+	var wg sync.WaitGroup
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for rec := range queue {
+				i := slices.IndexFunc(c.sets, func(s *evals.Set) bool { return s.Kind == rec.Task })
+				cp := c.sets[i].ScoreContext(ctx, rec)
+				cp.InFlight = rec.InFlight.Or(0)
+				put(cp)
+			}
+		})
+	}
+	for _, rec := range c.deferred {
+		queue <- rec
+	}
+	close(queue)
+	wg.Wait()
+}
