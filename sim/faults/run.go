@@ -74,11 +74,7 @@ func Play(ctx context.Context, id string, opt Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", cond.ID, err)
 	}
-	r := &Run{Requests: res.Requests, Truth: Truth{
-		Condition: cond.ID, Name: cond.Name, Cause: cond.Cause, Accept: cond.Accept, Secondary: cond.Secondary, Chain: cond.Chain, Signals: cond.Signals,
-		Severity: opt.Severity.String(), Seed: opt.Seed, Knob: s.knob, From: offline.Instant(s.from), To: offline.Instant(s.to),
-		Distract: opt.Distract, Withhold: opt.Withhold, TTFT: s.obj.TTFT, TPOT: s.obj.TPOT, RateAsked: s.shape.Rate, Concurrent: s.run.Concurrency,
-	}}
+	r := &Run{Requests: res.Requests, Truth: truth(cond, s, opt)}
 	for i := range res.Samples {
 		r.Samples = append(r.Samples, &res.Samples[i])
 	}
