@@ -190,6 +190,7 @@ func (w *work) analyze() *archive.Analysis {
 		facts = w.gather(*focus)
 	}
 	_, facts.Missed = objectivesMet(a.SLOs)
+	facts.SlowTokens = w.slowTokens()
 	w.judge(focus, &facts)
 	result := attribute.Result{}
 	if focus != nil && w.counts.OK > 0 {

@@ -194,6 +194,9 @@ func (w *work) engineFacts(f *attribute.Facts, win archive.Window) {
 		s, _ := series.Share(kv, func(v float64) bool { return v > 0.95 })
 		f.KVFull = note("kv_cache_usage", "", s, "share of the readings above 0.95", fmt.Sprintf("The KV cache is more than 95 %% full for %s of the time.", pct(s)))
 	}
+	if n, share := pinned(kv, waiting, 0.9); n >= 5 {
+		f.FullWaiting = note("kv_cache_usage", "", share, fmt.Sprintf("share above 0.9 among the %d readings with waiting requests", n), fmt.Sprintf("When requests wait, the KV cache is more than 90 %% full in %s of the readings.", pct(share)))
+	}
 	w.capFacts(f, running, waiting)
 	requests := 0.0
 	if d, ok := grow("e2e_latency_count", "requests_finished_total", "ttft_count"); ok {
@@ -284,8 +287,8 @@ func (w *work) capFacts(f *attribute.Facts, running, waiting []series.Point) {
 	f.Pinned = w.book.Note(evidence.Engine, "requests_running", "", s, fmt.Sprintf("share of the readings at or above 97 %% of %.0f", limit), fmt.Sprintf("The engine runs %.0f or nearly as many requests for %s of the time.", limit, pct(s)))
 }
 
-// pinned returns how many readings show waiting requests, and in which share of those at
-// least limit requests run.
+// pinned returns how many readings show waiting requests, and in which share of those a
+// gauge reaches a limit.
 func pinned(running, waiting []series.Point, limit float64) (n int, share float64) {
 	hits := 0
 	for i, j := 0, 0; i < len(waiting); i++ {

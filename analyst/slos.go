@@ -127,6 +127,24 @@ func (w *work) goodput(limits []slo.Limit) {
 	}
 }
 
+// slowTokens reports whether most requests miss a limit on the time per token.
+func (w *work) slowTokens() bool {
+	var limits []slo.Limit
+	for _, e := range w.objectives {
+		ls, _ := e.Limits()
+		for _, l := range ls {
+			if l.Metric == "tpot" || l.Metric == "output_speed" {
+				limits = append(limits, l)
+			}
+		}
+	}
+	if len(limits) == 0 {
+		return false
+	}
+	good, n := w.attained(limits, nil)
+	return n > 0 && 2*good < n
+}
+
 // attained counts the load requests that meet the limits among all that were due. A
 // request that failed, was cancelled or never left misses; what was open when the user
 // interrupted the run is left out.

@@ -137,7 +137,7 @@ func calm(f *attribute.Facts) bool {
 		return false
 	}
 	return f.Waiting.V < 0.5 && (!f.KV.OK || f.KV.V < 0.85) && f.Preempt.Or(0) == 0 &&
-		(!f.ShareQueue.OK || f.ShareQueue.V < 0.25 || f.Queue.V < 10) && !f.Pinned.Above(0.5) || f.Waiting.V < 0.05 && f.KV.Below(0.85)
+		f.QueueExcess() < 0.25 && !f.Pinned.Above(0.5) || f.Waiting.V < 0.05 && f.KV.Below(0.85)
 }
 
 // resources names what is used to more than 85 %.

@@ -35,6 +35,7 @@ type Facts struct {
 	KV, KVFull, Preempt          evidence.Fact // mean usage; share of time above 0.95; per request
 	Cap, Pinned                  evidence.Fact // requests; share of time at the cap
 	PinnedWaiting                evidence.Fact // share at the cap of the time in which requests wait
+	FullWaiting                  evidence.Fact // share with a full KV cache of the time in which requests wait
 	Queue, Prefill, EngineTTFT   evidence.Fact
 	Steps, StepTokens            evidence.Fact // per second; tokens of a step
 	StepTokens99, StepTokensMax  evidence.Fact // tokens of the largest steps
@@ -58,7 +59,17 @@ type Facts struct {
 	MFU, MBU     evidence.Fact // of the peaks, while busy
 	Inflation    evidence.Fact // decode step of the batch over that of one sequence
 	Missed       bool          // an objective is missed
+	SlowTokens   bool          // most requests miss a limit on the time per token
 }
 
 // BlackBox reports whether the engine showed no metrics at all.
 func (f *Facts) BlackBox() bool { return f.EngineReads == 0 }
+
+// QueueExcess returns the share of the time to first token that is waiting in the
+// engine's queue for longer than the step under way, which every request waits for.
+func (f *Facts) QueueExcess() float64 {
+	if !f.ShareQueue.OK || f.TTFT.V <= 0 {
+		return 0
+	}
+	return max(0, f.ShareQueue.V-1.5*f.Gap50.Or(0)/f.TTFT.V)
+}

@@ -153,8 +153,16 @@ func scoreKV(f *Facts) (h hypothesis) {
 		h.score = math.Max(h.score, ratio(f.KVFull.V, 0.2)*yes(f.Waiting.Above(0.5) || f.Preempt.Above(0) || !f.Waiting.OK))
 	}
 	h.score = math.Max(h.score, yes(f.KV.Above(0.85) && f.Waiting.Above(1)))
+	// Where requests wait exactly when the cache is full, the cache is why they wait.
+	if f.FullWaiting.OK && f.ShareQueue.OK {
+		h.score = math.Max(h.score, f.FullWaiting.V*ratio(f.ShareQueue.V, 0.5))
+	}
+	if f.FullWaiting.OK && f.Preempt.OK && f.Preempt.V < 0.005 {
+		// Nothing is preempted: a full cache matters as far as it is what requests wait for.
+		h.score = math.Min(h.score, f.FullWaiting.V)
+	}
 	if h.score > 0 {
-		h.is(f.Preempt, f.KVFull, f.KV, f.Waiting)
+		h.is(f.Preempt, f.FullWaiting, f.KVFull, f.KV, f.Waiting)
 	} else {
 		h.not(f.KV, f.Preempt)
 	}
@@ -184,7 +192,7 @@ func scoreCap(f *Facts) (h hypothesis) {
 	}
 	if f.CapGain.OK && !slots {
 		// A cap limits only where more running requests would do more work.
-		h.score *= ratio(f.CapGain.V-1.2, 0.3)
+		h.score *= ratio(f.CapGain.V-1.1, 0.2)
 		if h.score > 0 {
 			h.is(f.CapGain)
 		} else {
@@ -293,7 +301,7 @@ func scoreHost(f *Facts) (h hypothesis) {
 // with several devices, a neighbour with one, uneven experts in a mixture.
 func scoreBusyStep(id string, f *Facts) (h hypothesis) {
 	switch {
-	case id == Communication && f.TP == 1, id == External && f.TP > 1, id == Imbalance && !f.MoE:
+	case id == Communication && f.TP == 1, id == Imbalance && !f.MoE:
 		h.inapplicable = true
 		return h
 	case !f.Ratio.OK:
@@ -306,13 +314,24 @@ func scoreBusyStep(id string, f *Facts) (h hypothesis) {
 		least = f.RatioMean
 	}
 	h.score = ratio(least.V-ratioOK, 0.5)
-	if id == External && f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.15 {
-		// A neighbour comes and goes, so the step varies at the same batch.
-		swing := ratio(f.GapSwing.Or(0)-0.05, 0.1)
-		if both := ratio(least.V-1.1, 0.2) * swing; both > h.score {
-			h.score = both
-			h.is(f.GapSwing)
+	if f.PrefillShare.Below(0.35) && f.Stalls.Or(0) < 0.15 && f.Inflation.Or(1) < 1.5 {
+		// A neighbour comes and goes, so the step varies at the same batch; a link is always
+		// as slow.
+		swing := f.GapSwing.Or(0)
+		switch {
+		case id == External:
+			if f.TP > 1 {
+				h.score *= ratio(swing-0.1, 0.1)
+			}
+			if both := ratio(least.V-1.1, 0.2) * ratio(swing-0.05-0.05*yes(f.TP > 1), 0.1); both > h.score {
+				h.score = both
+				h.is(f.GapSwing)
+			}
+		case id == Communication && f.GapSwing.OK:
+			h.score *= 1 - 0.6*ratio(swing-0.15, 0.1)
 		}
+	} else if id == External && f.TP > 1 {
+		h.score = min(h.score, unknownCap)
 	}
 	if h.score >= 0.3 {
 		h.is(least)
@@ -438,7 +457,7 @@ func scoreCompute(id string, f *Facts) (h hypothesis) {
 	}
 	strain := 0.0
 	if id == Decode {
-		strain = max(ratio(f.Inflation.Or(1)-1, 0.5), 0.65*yes(f.Missed || f.over()))
+		strain = max(ratio(f.Inflation.Or(1)-1, 0.5), 0.7*yes(f.SlowTokens))
 	} else {
 		strain = yes(f.Missed || f.Waiting.Above(1) || f.over() || f.Busy.Above(0.9))
 	}
@@ -473,12 +492,7 @@ func scoreQueueing(f *Facts) (h hypothesis) {
 	over := f.over()
 	switch {
 	case f.ShareQueue.OK:
-		// Every request waits for the step under way, which is no queue.
-		share := f.ShareQueue.V
-		if f.TTFT.V > 0 {
-			share = max(0, share-1.5*f.Gap50.Or(0)/f.TTFT.V)
-		}
-		h.score = ratio(share, 0.5)
+		h.score = ratio(f.QueueExcess(), 0.5)
 		h.is(f.ShareQueue, f.Waiting)
 		if !over {
 			h.score = math.Min(h.score, 0.8)

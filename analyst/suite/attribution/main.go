@@ -20,6 +20,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "first seed")
 	combos := flag.Int("combos", 0, "use only the first so many combinations; 0: all")
 	verbose := flag.Bool("v", false, "print the evidence of wrong verdicts")
+	all := flag.Bool("vv", false, "print the evidence of all verdicts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -51,10 +52,10 @@ func main() {
 		fmt.Printf("%-5s %s %-28s %-4s want %-14s got %-14s (%s) %v %.2f %v\n", mark, c.Condition, c.Combo, c.Options.Severity, c.Truth.Cause, c.Label(), c.Verdict.State, c.Ranked, c.Scores, c.Err)
 		if mark == "WRONG" {
 			fmt.Println("      ", c.Verdict.Headline)
-			if *verbose {
-				for _, e := range c.Evidence {
-					fmt.Printf("         %s %s\n", e.ID, e.Text)
-				}
+		}
+		if mark == "WRONG" && *verbose || *all {
+			for _, e := range c.Evidence {
+				fmt.Printf("         %s %s\n", e.ID, e.Text)
 			}
 		}
 	})
