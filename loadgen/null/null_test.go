@@ -26,7 +26,8 @@ func start(t *testing.T) *Server {
 
 func client(t *testing.T, url string, set func(*wire.Config)) *wire.Client {
 	t.Helper()
-	cfg := wire.Config{BaseURL: url, Model: "null", Clock: archive.ClockFunc(func() archive.Instant { return archive.Instant(Now()) })}
+	clock := NewClock()
+	cfg := wire.Config{BaseURL: url, Model: "null", Clock: archive.ClockFunc(func() archive.Instant { return archive.Instant(clock.Now()) })}
 	if set != nil {
 		set(&cfg)
 	}

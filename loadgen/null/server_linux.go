@@ -29,9 +29,12 @@ type Server struct {
 	url                        string
 	listener, epoll, timer, ev int
 	done                       chan struct{}
+	clock                      Clock
 	closing                    atomic.Bool
 
 	chunks, requests, late, open atomic.Int64
+	stallEvery, stallFor         atomic.Int64 // nanoseconds; 0 is no stalls
+	stallAt                      int64
 
 	conns map[int32]*conn
 	wheel wheel
@@ -63,7 +66,7 @@ type frame struct {
 
 // Start starts a server on a free port of loopback.
 func Start() (*Server, error) {
-	s := &Server{done: make(chan struct{}), conns: map[int32]*conn{}, buf: make([]byte, 64<<10), tails: map[int]string{}}
+	s := &Server{clock: NewClock(), done: make(chan struct{}), conns: map[int32]*conn{}, buf: make([]byte, 64<<10), tails: map[int]string{}}
 	var err error
 	if s.listener, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0); err != nil {
 		return nil, fmt.Errorf("null server: %w", err)
@@ -128,6 +131,31 @@ func (s *Server) Close() {
 	<-s.done
 }
 
+// Stall makes the server stand still for a time, over and over, as a server in trouble
+// does; zero ends it.
+func (s *Server) Stall(every, d time.Duration) {
+	s.stallFor.Store(int64(d))
+	s.stallEvery.Store(int64(every))
+}
+
+// stall stands still when it is time to.
+func (s *Server) stall() {
+	every := s.stallEvery.Load()
+	if every <= 0 {
+		s.stallAt = 0
+		return
+	}
+	now := s.clock.Now()
+	switch {
+	case s.stallAt == 0:
+		s.stallAt = now + every
+	case now >= s.stallAt:
+		ts := unix.NsecToTimespec(s.stallFor.Load())
+		_ = unix.Nanosleep(&ts, nil)
+		s.stallAt += every
+	}
+}
+
 // Stats returns the counts so far. CPU is that of the whole process.
 func (s *Server) Stats() Stats {
 	var ru unix.Rusage
@@ -138,12 +166,30 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// Now returns the nanoseconds of the monotonic clock that the stamps are from.
-func Now() int64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return ts.Nano()
+// Clock reads the monotonic clock that the stamps are from, without a system call each
+// time. It is safe for concurrent use.
+type Clock struct {
+	base time.Time
+	mono int64
 }
+
+// NewClock returns a clock.
+func NewClock() Clock {
+	var best Clock
+	tightest := time.Duration(1 << 62)
+	for range 50 {
+		var ts unix.Timespec
+		a := time.Now()
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+		if took := time.Since(a); took < tightest {
+			tightest, best = took, Clock{base: a.Add(took / 2), mono: ts.Nano()}
+		}
+	}
+	return best
+}
+
+// Now returns the present in nanoseconds.
+func (c Clock) Now() int64 { return c.mono + int64(time.Since(c.base)) }
 
 // slot is the finest time between two turns of the loop.
 const slot = 50 * time.Microsecond
@@ -158,7 +204,7 @@ func (s *Server) run() {
 		if len(s.ready) > 0 {
 			wait = 0
 		} else if due, ok := s.wheel.next(); ok {
-			now := Now()
+			now := s.clock.Now()
 			if due <= now {
 				wait = 0
 			} else {
@@ -169,6 +215,7 @@ func (s *Server) run() {
 		if err != nil {
 			n = 0
 		}
+		s.stall()
 		for _, ev := range events[:n] {
 			s.event(ev)
 		}
@@ -319,13 +366,13 @@ func (s *Server) answer(c *conn, target string) {
 	}
 	c.shape, c.left, c.busy = shape, shape.Chunks, true
 	s.write(c, []byte(streamHead))
-	c.due = Now() + int64(shape.First)
+	c.due = s.clock.Now() + int64(shape.First)
 	s.schedule(c)
 }
 
 // schedule puts a stream where its next write will be found.
 func (s *Server) schedule(c *conn) {
-	if c.shape.Gap == 0 && c.due <= Now() {
+	if c.shape.Gap == 0 && c.due <= s.clock.Now() {
 		s.ready = append(s.ready, c)
 		return
 	}
@@ -334,7 +381,7 @@ func (s *Server) schedule(c *conn) {
 
 // send makes the writes that are due.
 func (s *Server) send() {
-	now := Now()
+	now := s.clock.Now()
 	for {
 		c := s.wheel.pop(now)
 		if c == nil {
@@ -363,7 +410,7 @@ func (s *Server) send() {
 func (s *Server) turn(c *conn) {
 	n := min(c.shape.Batch, c.left)
 	f := s.framed(n)
-	now := Now() + StampBase
+	now := s.clock.Now() + StampBase
 	for _, at := range f.stamps {
 		putStamp(f.bytes[at:at+StampSize], now)
 	}

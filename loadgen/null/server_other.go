@@ -31,5 +31,14 @@ func (*Server) Close() {}
 // Stats returns nothing.
 func (*Server) Stats() Stats { return Stats{} }
 
-// Now returns nothing.
-func Now() int64 { return 0 }
+// Stall does nothing.
+func (*Server) Stall(time.Duration, time.Duration) {}
+
+// Clock reads the clock that stamps are from.
+type Clock struct{ base time.Time }
+
+// NewClock returns a clock.
+func NewClock() Clock { return Clock{base: time.Now()} }
+
+// Now returns the present in nanoseconds.
+func (c Clock) Now() int64 { return int64(time.Since(c.base)) }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,68 +23,94 @@ import (
 // panics, and keeps no reference to call or rec after it returns. When ctx ends first, the
 // request is cancelled with what it had.
 //
-// A request is sent twice only where the server refused the name of a body field and the
-// client knows the other one; the first try is then in rec.Attempts.
+// A request is sent twice in two cases only. Where the server refused the name of a body
+// field and the client knows the other one, the first try is in rec.Attempts. Where the
+// server had closed the idle connection that the request went out on, which shows by its
+// end without any response within a second of the send, the record is that of the try that
+// got through and has the annotation connection_replaced.
 func (c *Client) Do(ctx context.Context, call *Call, rec *archive.Request) {
+	done := make(chan struct{})
+	c.begin(ctx, call, rec, c.loops == nil, func() { close(done) })
+	<-done
+}
+
+// Start is Do without waiting: it calls done when rec is filled. With EngineEventLoop no
+// goroutine is held while the reply comes, and done is called by the loop, so that it
+// must not block; an idle connection is written to before Start returns. With
+// EngineNetHTTP a goroutine waits. Call and rec must be left alone until done is called.
+func (c *Client) Start(ctx context.Context, call *Call, rec *archive.Request, done func()) {
+	if c.loops == nil {
+		go c.begin(ctx, call, rec, true, done)
+		return
+	}
+	c.begin(ctx, call, rec, false, done)
+}
+
+// begin renders and sends the call, and again where the server has shown that it wants
+// another body.
+func (c *Client) begin(ctx context.Context, call *Call, rec *archive.Request, wait bool, done func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "panic: %v", p)
 			c.close(rec)
+			done()
 		}
 	}()
 	if call.MaxTokens > 0 {
 		rec.Asked.MaxTokens = archive.Some(call.MaxTokens)
 	}
-	tries := 0
-	for {
-		s := c.shape()
-		body, err := c.render(call, s)
-		if err != nil {
-			rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
-			c.close(rec)
-			return
-		}
-		sum := sha256.Sum256(body)
-		rec.BodySHA256 = hex.EncodeToString(sum[:])
-		if c.loops != nil {
-			c.loops.exchange(ctx, call, body, rec)
-		} else {
-			c.exchange(ctx, call, body, rec)
-			if stale(rec) && tries < maxReplaced {
-				// The other idle connections are as old: the next try dials.
-				tries++
-				c.transport.CloseIdleConnections()
-				c.clear(rec)
-				continue
-			}
-			if tries > 0 {
-				rec.Annotations = append(rec.Annotations, archive.Annotation{Code: "connection_replaced", Message: "The server had closed the idle connection that the request was given: it went out on another one."})
-			}
-		}
+	s := c.shape()
+	body, err := c.render(call, s)
+	if err != nil {
+		rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
+		c.close(rec)
+		done()
+		return
+	}
+	sum := sha256.Sum256(body)
+	rec.BodySHA256 = hex.EncodeToString(sum[:])
+	ended := func() {
 		note, again := c.adapt(rec.Error, s, call)
 		if !again {
+			done()
 			return
 		}
 		rec.Attempts = append(rec.Attempts, rec.Error)
 		rec.Annotations = append(rec.Annotations, note)
 		c.clear(rec)
+		if wait {
+			c.begin(ctx, call, rec, wait, done)
+		} else {
+			go c.begin(ctx, call, rec, wait, done)
+		}
 	}
+	if !wait {
+		c.loops.start(ctx, call, body, rec, false, ended)
+		return
+	}
+	for c.exchange(ctx, call, body, rec) {
+		c.replace(rec)
+	}
+	ended()
 }
 
-// maxReplaced bounds the tries on connections that turn out to be closed.
-const maxReplaced = 3
-
-// staleWithin is the time in which a request on a closed connection fails. A server that
-// took the request and died would answer nothing either, but later.
+// staleWithin is how soon after the send the end of a connection that had been idle means
+// that the server had closed it already.
 const staleWithin = time.Second
 
-// stale reports whether the request was lost because the server had closed the idle
-// connection that carried it, as servers do after a few seconds: the server never saw it,
-// so it is no failure of the server's.
-func stale(rec *archive.Request) bool {
-	f := rec.Error
-	return rec.Status == archive.StatusFailed && f.Kind == archive.FailCut && !f.HTTPStatus.Known() &&
-		rec.Conn.Reused.Or(false) && rec.T.Done.Sub(rec.T.Send) < staleWithin
+// stale reports whether a request was lost to an idle connection that the server had
+// closed: the connection ended without a byte of a response, just after the send.
+func (c *Client) stale(rec *archive.Request) bool {
+	return rec.Error != nil && rec.Error.Kind == archive.FailCut && rec.Conn.Reused.Or(false) && !rec.T.Headers.Known() &&
+		rec.T.Send.Known() && rec.T.Done.Sub(rec.T.Send) < staleWithin
+}
+
+// replace readies a record for another connection.
+func (c *Client) replace(rec *archive.Request) {
+	c.clear(rec)
+	if !slices.Contains(rec.Annotations, connectionReplaced) {
+		rec.Annotations = append(rec.Annotations, connectionReplaced)
+	}
 }
 
 // clear takes the traces of a try out of the record.
@@ -117,8 +144,9 @@ type tryState struct {
 	dial, tls time.Duration
 }
 
-// exchange makes one request and reads its reply to the end.
-func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *archive.Request) {
+// exchange makes one request and reads its reply to the end. It reports true when the
+// request was lost to a stale connection and must go out again.
+func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *archive.Request) (again bool) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	st := &tryState{}
@@ -150,7 +178,7 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 	if err != nil {
 		rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
 		c.close(rec)
-		return
+		return false
 	}
 	r := newReply(c, rec, call.MaxTokens)
 	resp, err := c.transport.RoundTrip(req)
@@ -172,6 +200,7 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 	}
 	c.connection(rec, st)
 	c.conclude(r, broke, last)
+	return c.stale(rec)
 }
 
 // conclude ends a record whose bytes came last at a. Without a response there is only
@@ -319,7 +348,7 @@ func (c *Client) connection(rec *archive.Request, st *tryState) {
 	if rec.T.Intended.Known() && !conn.Wait.Known() {
 		conn.Wait = archive.Some(max(0, int64(st.got-rec.T.Intended)-fresh))
 	}
-	if st.conns > 1 {
+	if st.conns > 1 && !slices.Contains(rec.Annotations, connectionReplaced) {
 		rec.Annotations = append(rec.Annotations, connectionReplaced)
 	}
 }

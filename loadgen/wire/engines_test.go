@@ -290,6 +290,25 @@ func TestEnginesMeetClosedIdleConnections(t *testing.T) {
 	}
 }
 
+// A server that closes each connection as the next request goes out on it, without a
+// response, costs no request either, and each is answered once.
+func TestEnginesMeetStaleConnections(t *testing.T) {
+	for name, engine := range engines(t) {
+		t.Run(name, func(t *testing.T) {
+			// Each connection answers one request and then promises more, but is closed.
+			url := raw{pieces: []string{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 14\r\n\r\ndata: [DONE]\n\n"}}.serve(t)
+			c := client(t, url, engine)
+			for range 50 {
+				rec := &archive.Request{}
+				c.Do(t.Context(), &Call{Prompt: "x"}, rec)
+				if rec.Error == nil || rec.Error.Kind != archive.FailNoTokens || len(rec.Attempts) != 0 {
+					t.Fatalf("%+v, attempts %v; want the answer, which has no tokens", rec.Error, rec.Attempts)
+				}
+			}
+		})
+	}
+}
+
 // A body larger than the socket takes at once goes out whole.
 func TestEnginesSendLargeBodies(t *testing.T) {
 	for name, engine := range engines(t) {

@@ -18,4 +18,4 @@ func newLoopEngine(*Client) (*loopEngine, error) {
 
 func (*loopEngine) close() {}
 
-func (*loopEngine) exchange(context.Context, *Call, []byte, *archive.Request) {}
+func (*loopEngine) start(context.Context, *Call, []byte, *archive.Request, bool, func()) {}

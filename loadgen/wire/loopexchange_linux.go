@@ -25,6 +25,7 @@ type loopExchange struct {
 	reused  bool
 	claimed atomic.Bool // somebody is ending it, or has
 	done    func()
+	again   func() // sends the request once more, on a new connection
 
 	mu    sync.Mutex
 	ended bool
@@ -75,6 +76,10 @@ func (x *loopExchange) finish(c *Client, broke *archive.Failure) {
 		stop()
 	}
 	x.settle(c, broke)
+	if c.stale(x.reply.rec) {
+		x.again()
+		return
+	}
 	x.done()
 }
 
@@ -93,16 +98,10 @@ func (x *loopExchange) settle(c *Client, broke *archive.Failure) {
 	c.conclude(x.reply, broke, x.times.last)
 }
 
-// exchange makes one request and waits for its reply to end.
-func (e *loopEngine) exchange(ctx context.Context, call *Call, body []byte, rec *archive.Request) {
-	done := make(chan struct{})
-	e.start(ctx, call, body, rec, func() { close(done) })
-	<-done
-}
-
-// start makes one request, waiting for a connection if need be. The reply is read by a
+// start makes one request, waiting for a connection if need be; fresh asks for a new one
+// where there is room. The reply is read by a
 // loop, which calls done at its end; done must not block.
-func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *archive.Request, done func()) {
+func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *archive.Request, fresh bool, done func()) {
 	c := e.client
 	fail := func(f *archive.Failure) {
 		rec.Status, rec.Error = archive.StatusFailed, f
@@ -117,7 +116,7 @@ func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *ar
 		fail(c.fail(archive.FailInternal, "%v", err))
 		return
 	}
-	for fresh := false; ; fresh = true {
+	for ; ; fresh = true {
 		conn, reused, err := e.acquire(ctx, fresh)
 		if err != nil && ctx.Err() != nil {
 			fail(c.fail(archive.FailEnded, "ended while open: %v", context.Cause(ctx)))
@@ -128,6 +127,10 @@ func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *ar
 			return
 		}
 		x := &loopExchange{conn: conn, reply: newReply(c, rec, call.MaxTokens), reused: reused, got: c.cfg.Clock.Now(), done: done}
+		x.again = func() {
+			c.replace(rec)
+			go e.start(ctx, call, body, rec, true, done)
+		}
 		x.watch.client = c
 		x.watch.cancel = func(f *archive.Failure) { conn.loop.end(x, f) }
 		x.watch.begin()
@@ -147,7 +150,7 @@ func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *ar
 			fail(c.fail(archive.FailCut, "%v", err))
 			return
 		}
-		rec.Annotations = append(rec.Annotations, connectionReplaced)
+		c.replace(rec)
 	}
 }
 
