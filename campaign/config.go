@@ -125,9 +125,21 @@ type Checkpoints struct {
 type Monitor struct {
 	Interval Duration `yaml:"interval" json:"interval"`
 	// MetricsURL overrides the metrics page that discovery finds; "none" reads none.
-	MetricsURL string `yaml:"metrics_url" json:"metrics_url,omitempty"`
-	// Metrics reads the engine's metrics page.
-	GPU bool `yaml:"gpu" json:"gpu"`
+	// MetricsURLs are further pages with the same names, such as those of several engines
+	// behind one address.
+	MetricsURL  string   `yaml:"metrics_url" json:"metrics_url,omitempty"`
+	MetricsURLs []string `yaml:"metrics_urls" json:"metrics_urls,omitempty"`
+	// GPU reads this machine's GPUs, or those of GPUPage, the page of a DCGM or AMD
+	// exporter. GPUs picks those that count, as indices or UUIDs; empty means those that
+	// the server uses, where that can be told.
+	GPU     bool   `yaml:"gpu" json:"gpu"`
+	GPUPage string `yaml:"gpu_page" json:"gpu_page,omitempty"`
+	GPUs    string `yaml:"gpus" json:"gpus,omitempty"`
+	// Log is the server's log: a path, journald:UNIT or docker:NAME.
+	Log string `yaml:"log" json:"log,omitempty"`
+	// Traces is an address to take the server's request spans in at (OTLP over HTTP), such
+	// as 127.0.0.1:4318.
+	Traces string `yaml:"traces" json:"traces,omitempty"`
 }
 
 // Phase is one traffic shape over a window. It has a Concurrency (closed loop), a Rate

@@ -116,11 +116,12 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	dir := filepath.Join(r.cfg.Out, fmt.Sprintf("%s-%s-%s",
 		r.clock.Wall().UTC().Format("20060102T150405Z"), folderName(r.cfg.Name), r.id))
-	sources, gpus, note := r.sources()
-	manifest.GPUs = gpus
-	if note != "" {
-		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "gpu", Message: note})
+	seen, err := r.attach(ctx)
+	if err != nil {
+		return nil, Problems{{Field: "monitor", Message: err.Error()}}
 	}
+	manifest.GPUs = seen.GPUs
+	manifest.Notes = append(manifest.Notes, seen.Notes...)
 	if r.w, err = archive.Create(dir, manifest); err != nil {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
@@ -136,7 +137,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 		}
 	}()
 	watch := monitor.Start(context.WithoutCancel(ctx), monitor.Config{
-		Clock: r.clock, Interval: time.Duration(r.cfg.Monitor.Interval), Sources: sources,
+		Clock: r.clock, Interval: time.Duration(r.cfg.Monitor.Interval), Sources: seen.Sources, Watchers: seen.Watchers,
 		Sample: r.w.Sample, Event: r.w.Event,
 	})
 	if r.opts.Started != nil {
@@ -234,22 +235,16 @@ func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
 	}, nil
 }
 
-// sources are the telemetry sources of the run.
-func (r *run) sources() (out []monitor.Source, gpus []archive.GPU, note string) {
-	out = append(out, monitor.NewHost(), monitor.NewClient(r.clientCounters))
-	if r.target.metrics != nil {
-		out = append(out, r.target.metrics)
+// attach finds everything that there is to watch.
+func (r *run) attach(ctx context.Context) (monitor.Attached, error) {
+	want := r.target.watch
+	want.Counters = r.clientCounters
+	seen, err := monitor.Attach(ctx, want)
+	if sim := r.target.simulated; sim != nil && r.cfg.Monitor.GPU {
+		seen.Sources = append(seen.Sources, sim)
+		seen.GPUs = []archive.GPU{sim.gpu}
 	}
-	switch {
-	case !r.cfg.Monitor.GPU:
-	case r.target.simulated != nil:
-		out, gpus = append(out, r.target.simulated), []archive.GPU{r.target.simulated.gpu}
-	default:
-		var g []monitor.Source
-		g, gpus, note = monitor.OpenGPUs()
-		out = append(out, g...)
-	}
-	return out, gpus, note
+	return seen, err
 }
 
 // clientCounters are the driver's own counts, for the client's telemetry.

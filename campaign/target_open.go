@@ -26,7 +26,7 @@ type target struct {
 	simulated *simulated // nil for a real server
 	client    *wire.Client
 	extra     map[string]any // body fields of every request
-	metrics   monitor.Source // nil: no metrics page
+	watch     monitor.Wanted // what there is to watch of it
 	tried     archive.Event  // the test request before the run
 	notes     []archive.Annotation
 	closers   []func()
@@ -121,7 +121,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	if err := t.try(ctx, clock); err != nil {
 		return nil, c.Target.explain(err)
 	}
-	t.openMetrics(c, id, side, sideHeader)
+	t.watchable(c.Monitor, id, side, sideHeader)
 	return t, nil
 }
 
@@ -234,22 +234,23 @@ func (t Target) explain(err error) error {
 	return err
 }
 
-// openMetrics finds the engine's metrics page.
-func (t *target) openMetrics(c *Config, id engines.Identity, side *http.Client, header http.Header) {
-	page := id.MetricsURL
-	switch c.Monitor.MetricsURL {
+// watchable says what the monitor may look at.
+func (t *target) watchable(m Monitor, id engines.Identity, side *http.Client, header http.Header) {
+	switch m.MetricsURL {
 	case "":
 	case "none":
-		page = ""
+		id.MetricsURL = ""
 	default:
-		page = c.Monitor.MetricsURL
+		id.MetricsURL = m.MetricsURL
 	}
-	t.server.MetricsURL = redactedOrEmpty(page)
-	if page == "" {
+	t.server.MetricsURL = redactedOrEmpty(id.MetricsURL)
+	if id.MetricsURL == "" {
 		t.notes = append(t.notes, archive.Annotation{Code: "no_metrics", Message: "no engine metrics page: the analysis rests on what the client saw"})
-		return
 	}
-	t.metrics = monitor.NewEngine(side, page, header, id.Adapter)
+	t.watch = monitor.Wanted{
+		Client: side, Header: header, Server: id, MetricsURLs: m.MetricsURLs,
+		NoGPU: !m.GPU || t.simulated != nil, GPUPage: m.GPUPage, GPUs: m.GPUs, Log: m.Log, Traces: m.Traces,
+	}
 }
 
 func redactedOrEmpty(raw string) string {

@@ -51,6 +51,8 @@ type runFlags struct {
 	gsm8k, humaneval   string
 	interval           time.Duration
 	metricsURL         string
+	gpuPage, gpus      string
+	log, traces        string
 	out, name          string
 	connect, firstTok  time.Duration
 	idle, totalTimeout time.Duration
@@ -155,6 +157,10 @@ func (f *runFlags) register(cmd *cobra.Command) {
 
 	s.DurationVar(&f.interval, "interval", time.Duration(campaign.DefaultInterval), "time between two telemetry samples")
 	s.StringVar(&f.metricsURL, "metrics-url", "", "the engine's metrics page; none reads none; default: discovered")
+	s.StringVar(&f.gpuPage, "gpu-page", "", "page of a DCGM or AMD exporter, for GPUs of another machine")
+	s.StringVar(&f.gpus, "gpus", "", "GPUs that count, as indices or UUIDs; default: those that the server uses, where that can be told")
+	s.StringVar(&f.log, "log", "", "the server's log: a path, journald:UNIT or docker:NAME")
+	s.StringVar(&f.traces, "traces", "", "address to take the server's request spans in at (OTLP over HTTP), such as 127.0.0.1:4318")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of every random choice")
 	s.StringVar(&f.out, "out", campaign.DefaultOut, "folder for run directories")
 	s.StringVar(&f.name, "name", "", "name of the run")
@@ -245,6 +251,10 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	}
 	assign(f, "interval", &c.Monitor.Interval, campaign.Duration(f.interval))
 	assign(f, "metrics-url", &c.Monitor.MetricsURL, f.metricsURL)
+	assign(f, "gpu-page", &c.Monitor.GPUPage, f.gpuPage)
+	assign(f, "gpus", &c.Monitor.GPUs, f.gpus)
+	assign(f, "log", &c.Monitor.Log, f.log)
+	assign(f, "traces", &c.Monitor.Traces, f.traces)
 	assign(f, "seed", &c.Seed, f.seed)
 	assign(f, "out", &c.Out, f.out)
 	assign(f, "name", &c.Name, f.name)
