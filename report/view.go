@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inferencebench/inferencebench/analyst/narrative"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/report/chart"
 	"github.com/inferencebench/inferencebench/report/quantity"
@@ -32,6 +33,8 @@ type page struct {
 	Timeline  []template.HTML
 	Dists     []distribution
 	Findings  []findingView
+	Prose     []narrative.Claim // in English; every claim passed the check
+	ProseZH   []narrative.Claim
 	Scopes    []scopeView
 	Failures  []*failures
 	Items     []item
@@ -120,7 +123,7 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
 		When: when(m), Length: chart.Clock(math.Max(0, s.end)),
 		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a),
-		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Scopes: scopes(a),
+		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Prose: prose(a, narrative.English), ProseZH: prose(a, narrative.Chinese), Scopes: scopes(a),
 		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
 		Config: configText(m.Config), Skipped: s.skipped, SkippedN: s.skippedN, Notes: annotations(m, a), Terms: terms(),
 		Charts: s.seen > 0, EventsCut: s.eventsN - len(s.events),
@@ -375,6 +378,22 @@ func findingViews(a *archive.Analysis) []findingView {
 			}
 		}
 		out = append(out, v)
+	}
+	return out
+}
+
+// prose tells the analysis in words and leaves out any claim that the check refuses.
+func prose(a *archive.Analysis, lang narrative.Language) []narrative.Claim {
+	claims := narrative.Write(a, lang)
+	bad := map[int]bool{}
+	for _, p := range narrative.Verify(claims, a) {
+		bad[p.Claim] = true
+	}
+	var out []narrative.Claim
+	for i, c := range claims {
+		if !bad[i] {
+			out = append(out, c)
+		}
 	}
 	return out
 }

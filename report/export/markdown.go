@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/inferencebench/inferencebench/analyst/narrative"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/report"
 	"github.com/inferencebench/inferencebench/report/quantity"
@@ -34,6 +35,7 @@ func Markdown(w io.Writer, run *archive.Run, a *archive.Analysis) error {
 	fmt.Fprintf(&b, "%s on %s %s, %s\n\n", esc(m.Server.Model), esc(m.Server.Engine), esc(m.Server.Version), m.Epoch.UTC().Format("2006-01-02 15:04 UTC"))
 	figures(&b, a)
 	objectives(&b, a)
+	prose(&b, a)
 	findings(&b, a)
 	for i, n := range a.Annotations {
 		if i == 0 {
@@ -111,6 +113,13 @@ func objectives(b *strings.Builder, a *archive.Analysis) {
 	}
 	if len(a.SLOs) > 0 {
 		b.WriteString("\n")
+	}
+}
+
+// prose tells the analysis in words, where every claim passes the check.
+func prose(b *strings.Builder, a *archive.Analysis) {
+	if claims := narrative.Write(a, narrative.English); len(narrative.Verify(claims, a)) == 0 {
+		fmt.Fprintf(b, "%s\n\n", esc(narrative.Text(claims)))
 	}
 }
 
