@@ -101,6 +101,16 @@ func TestSignalsSeen(t *testing.T) {
 	}
 }
 
+func TestSlotsTellCacheUse(t *testing.T) {
+	r := examine(t, server(t, map[string]string{
+		"/v1/models": `{"data":[{"id":"m","owned_by":"llamacpp"}]}`, "/props": `{"total_slots":1,"build_info":"b"}`, "/health": "",
+		"/metrics": "llamacpp:requests_processing 0\n", "/slots": `[{"n_ctx":512,"is_processing":false}]`,
+	}))
+	if s := r.signal("kv_cache_usage"); s.State != Seen || !strings.HasSuffix(s.From, "/slots") || s.Fix != "" {
+		t.Errorf("kv_cache_usage: %+v; want seen through the slots", s)
+	}
+}
+
 func TestServerThatCannotBeUsed(t *testing.T) {
 	r := examine(t, server(t, map[string]string{"/v1/models": "<!doctype html>"}))
 	if c := r.check("server"); c.State != Fail || c.Fix == "" || r.Worst() != Fail {

@@ -86,6 +86,7 @@ func (r *Report) server(ctx context.Context, o Options) error {
 		return err
 	}
 	r.GPUs = got.GPUs
+	r.routes(ctx, id.MetricsURL, got.Sources)
 	for _, n := range got.Notes {
 		group := "gpu"
 		if n.Code == "no_server_process" || n.Code == "no_slots" {
@@ -144,6 +145,24 @@ func (r *Report) signals(ctx context.Context, o Options, id *engines.Identity) e
 	return nil
 }
 
+// routes counts what other routes than the metrics page tell, such as llama.cpp's slots.
+func (r *Report) routes(ctx context.Context, page string, sources []monitor.Source) {
+	for _, s := range sources {
+		if s.Kind() != archive.SourceEngine || s.Target() == engines.Redact(page) {
+			continue
+		}
+		v, err := s.Read(ctx)
+		if err != nil {
+			continue
+		}
+		for i := range r.Signals {
+			if _, ok := v[r.Signals[i].Name]; ok && r.Signals[i].State != Seen {
+				r.Signals[i].State, r.Signals[i].From, r.Signals[i].Fix = Seen, s.Target(), ""
+			}
+		}
+	}
+}
+
 // fixFor says how a signal that the server could show is switched on.
 func fixFor(a *engines.Adapter, name string, cands []engines.Candidate, noPage bool) string {
 	if noPage && a.Metrics.Switch != "" {
@@ -159,7 +178,7 @@ func fixFor(a *engines.Adapter, name string, cands []engines.Candidate, noPage b
 		case c.Needs != "":
 			return "start the server with " + c.Needs
 		case c.Until != "":
-			return "releases that still had it: " + c.Until
+			return "this release does not tell it any more: " + c.Until
 		case c.Since != "":
 			return "there since " + c.Since
 		}
