@@ -120,7 +120,7 @@ func runClient(args []string) error {
 	if err := r.wait(*warm, done); err != nil {
 		return err
 	}
-	if *profile != "" {
+	if *profile != "" && !r.memory {
 		f, err := os.Create(*profile)
 		if err != nil {
 			return err
@@ -148,6 +148,17 @@ func runClient(args []string) error {
 			return err
 		}
 		m.BytesPerStream = float64(after-before) / float64(r.streams)
+		if *profile != "" {
+			f, err := os.Create(*profile)
+			if err != nil {
+				return err
+			}
+			runtime.GC()
+			err = errors.Join(pprof.WriteHeapProfile(f), f.Close())
+			if err != nil {
+				return err
+			}
+		}
 		var ms runtime.MemStats
 		runtime.ReadMemStats(&ms)
 		m.HeapPerStream, m.StackPerStream = float64(ms.HeapInuse)/float64(r.streams), float64(ms.StackInuse)/float64(r.streams)

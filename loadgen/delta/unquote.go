@@ -10,6 +10,9 @@ import (
 func (c *Decoder) unquote(s []byte) ([]byte, bool) {
 	plain, ascii := true, true
 	for _, b := range s {
+		if usual[b] {
+			continue
+		}
 		switch {
 		case b == '"' && plain, b < ' ':
 			return nil, false
@@ -78,6 +81,14 @@ func (c *Decoder) unquote(s []byte) ([]byte, bool) {
 	c.scratch = out
 	return out, true
 }
+
+// usual are the bytes that stand for themselves in a JSON string.
+var usual = func() (t [256]bool) {
+	for b := ' '; b < utf8.RuneSelf; b++ {
+		t[b] = b != '"' && b != '\\'
+	}
+	return t
+}()
 
 func hex4(s []byte) (rune, bool) {
 	if len(s) < 4 {

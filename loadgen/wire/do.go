@@ -241,7 +241,7 @@ func (c *Client) request(ctx context.Context, call *Call, body []byte) (*http.Re
 }
 
 // readSize is the buffer for the body: a chunk has a few hundred bytes.
-const readSize = 4 << 10
+const readSize = 2 << 10
 
 var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 

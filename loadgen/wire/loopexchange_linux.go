@@ -37,6 +37,7 @@ func (x *loopExchange) claim() bool { return x.claimed.CompareAndSwap(false, tru
 
 // head hands the head of the response to the reply, with the stamp of the read under way.
 func (x *loopExchange) head(status int, h http.Header, protocol string) {
+	x.again = nil // and with it the request's body
 	x.reply.head(status, h, protocol, x.times.last)
 }
 
@@ -53,6 +54,9 @@ func (x *loopExchange) body(p []byte) {
 
 // follow has the exchange end with the caller's context.
 func (x *loopExchange) follow(ctx context.Context, c *Client) {
+	if ctx.Done() == nil {
+		return
+	}
 	stop := context.AfterFunc(ctx, func() {
 		x.conn.loop.end(x, c.fail(archive.FailEnded, "ended while open: %v", context.Cause(ctx)))
 	})
@@ -76,7 +80,7 @@ func (x *loopExchange) finish(c *Client, broke *archive.Failure) {
 		stop()
 	}
 	x.settle(c, broke)
-	if c.stale(x.reply.rec) {
+	if x.again != nil && c.stale(x.reply.rec) {
 		x.again()
 		return
 	}

@@ -137,6 +137,7 @@ func (r *reply) sniff(p []byte) {
 		r.form = formAlien
 		return
 	}
+	r.header = nil // of no more use
 	if held := r.whole; len(held) > 0 {
 		r.whole = nil
 		r.scan.Feed(held)

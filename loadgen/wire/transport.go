@@ -29,6 +29,7 @@ func (c *Client) newTransport() (*http.Transport, error) {
 		DisableKeepAlives:   c.cfg.NoKeepAlive,
 		MaxIdleConnsPerHost: math.MaxInt, // 0 would mean two
 		MaxConnsPerHost:     c.cfg.MaxConns,
+		WriteBufferSize:     1 << 10,                                                // what is larger goes to the socket as it is
 		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{}, // no HTTP/2
 	}
 	if c.proxy != nil {
