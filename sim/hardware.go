@@ -41,7 +41,8 @@ const (
 )
 
 // gpuTable holds the devices with kernel constants. Those of 8-bit weights are measured on
-// Hopper and scaled by the 16-bit constants elsewhere; L4 and A10G are scaled throughout.
+// Hopper and scaled by the 16-bit constants elsewhere; H100 PCIe, GB200, L4 and A10G are
+// scaled throughout.
 var gpuTable = []GPU{
 	{Name: "h100_sxm", Label: "NVIDIA H100 80GB HBM3", BF16: 989 * tera, FP8: 1979 * tera, Memory: 80 * gib, BW: 3350 * giga,
 		TDP: 700, Idle: 110, ClockMHz: 1980, Reserved: 3.5 * giga, Link: "h100",
@@ -69,6 +70,10 @@ var gpuTable = []GPU{
 		TDP: 1000, Idle: 140, ClockMHz: 1965, Reserved: 4.0 * giga, Link: "b200",
 		K16: Kernels{.673, .705, 1.78, 0, .48, .90, .038e-6},
 		K8:  Kernels{.70, .48, 1.78, 1.0e-3, .48, .90, .038e-6}},
+	{Name: "gb200", Label: "NVIDIA GB200", BF16: 2500 * tera, FP8: 5000 * tera, Memory: 185 * giga, BW: 8000 * giga,
+		TDP: 1200, Idle: 160, ClockMHz: 2062, Reserved: 4.0 * giga, Link: "b200",
+		K16: Kernels{.673, .705, 1.78, 0, .48, .90, .037e-6},
+		K8:  Kernels{.70, .48, 1.78, 1.0e-3, .48, .90, .037e-6}},
 	{Name: "l4", Label: "NVIDIA L4", BF16: 121 * tera, FP8: 242 * tera, Memory: 24 * gib, BW: 300 * giga,
 		TDP: 72, Idle: 13, ClockMHz: 2040, Reserved: 2.0 * giga, Link: "pcie",
 		K16: Kernels{.80, .55, 2.0, 0, .45, .85, .75e-6},
@@ -82,8 +87,11 @@ var gpuTable = []GPU{
 // The error lists the names that exist.
 func LookupGPU(name string) (GPU, error) {
 	key := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
+	if key == "a100" || key == "a100_sxm" {
+		key = "a100_80_sxm"
+	}
 	for _, g := range gpuTable {
-		if g.Name == key || strings.TrimSuffix(g.Name, "_sxm") == key {
+		if g.Name == key || g.Name+"_sxm" == key || strings.TrimSuffix(g.Name, "_sxm") == key {
 			return g, nil
 		}
 	}

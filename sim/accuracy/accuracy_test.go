@@ -72,3 +72,28 @@ func TestReadRefusesWhatIsNoTable(t *testing.T) {
 		t.Errorf("rows %+v, skipped %d, error %v; want the first row only", rows, skipped, err)
 	}
 }
+
+func TestRowsThatCannotBeAreRefused(t *testing.T) {
+	good := Row{ID: "good", Backend: "vllm", Model: "meta-llama/Llama-3.1-8B-Instruct", GPU: "h100_sxm", Precision: "bf16", Input: 1024, Output: 64, Concurrency: 8, TP: 1, EP: 1, DP: 1, TTFT: 80, TPOT: 8}
+	with := func(f func(*Row)) Row { r := good; f(&r); return r }
+	for _, row := range []struct {
+		name, want string
+		row        Row
+	}{
+		{"tokens faster than the weights can be read", "of peak bandwidth", with(func(r *Row) { r.TPOT = 2 })},
+		{"prompts faster than they can be computed", "of peak arithmetic", with(func(r *Row) { r.Concurrency, r.Input, r.Output, r.TTFT, r.TPOT = 64, 8000, 2, 300, 30 })},
+		{"a model without a shape here", "unknown model", with(func(r *Row) { r.Model = "acme/giant" })},
+		{"a device without constants here", "unknown GPU", with(func(r *Row) { r.GPU = "tpu" })},
+		{"8-bit floats on a device without them", "no 8-bit floating point", with(func(r *Row) { r.GPU, r.Precision = "a100_sxm", "fp8" })},
+		{"a model that does not fit", "out of memory", with(func(r *Row) { r.Model = "meta-llama/Llama-3.1-70B" })},
+		{"attention data parallelism", "not modelled", with(func(r *Row) { r.DP = 4 })},
+	} {
+		points, err := Compare(context.Background(), []Row{row.row, good})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(points[0].Refused, row.want) || points[1].Refused != "" || points[1].SimTPOT < 6 || points[1].SimTPOT > 12 {
+			t.Errorf("%s: refused with %q, the good row %+v; want %q", row.name, points[0].Refused, points[1], row.want)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func compare(ctx context.Context, r Row) (Point, error) {
 		Engine: cfg, Frontend: frontend, Source: shape.Source(), Concurrency: r.Concurrency, MaxRequests: n, Records: true, Seed: 1,
 	})
 	if err != nil {
-		return p, err
+		return p, err // the configuration was checked: only the context ends a run
 	}
 	for _, q := range res.Requests {
 		p.SimTTFT += q.T.First.Sub(q.T.Intended).Seconds() * 1e3 / float64(len(res.Requests))
@@ -115,6 +115,9 @@ func Engine(r Row) (sim.Config, error) {
 		"vllm":   150 * time.Microsecond, // compiled, captured by pieces
 	}[r.Backend]
 	cfg.PrefillFirst = r.Backend == "sglang"
+	if err := cfg.Validate(); err != nil {
+		return cfg, err
+	}
 	if _, err := cfg.Memory(); err != nil {
 		return cfg, err
 	}

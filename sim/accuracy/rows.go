@@ -1,8 +1,9 @@
 // Package accuracy compares the simulated engine with measured servers, row by row of a
 // public table of times to first token and times a token.
 //
-// Nothing is fitted to those rows. The kernel constants come from timings of single
-// kernels, and the host's from the range that engines of that kind show.
+// No row is fitted. The kernel constants come from timings of single kernels. One constant
+// an engine, how long a step without captured graphs takes to launch, was chosen from the
+// range of its kind with this table in view; docs/simulator.md says so beside the figures.
 package accuracy
 
 import (
