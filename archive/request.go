@@ -30,6 +30,10 @@ type Request struct {
 	Phase   string `json:"phase"`   // the campaign phase that planned it
 	Task    string `json:"task"`    // task kind, such as "chat"
 	Kind    Kind   `json:"kind"`
+	// Tenant is the share of the traffic that planned it, and Class its service class;
+	// "" when the phase has no tenants.
+	Tenant string `json:"tenant,omitempty"`
+	Class  string `json:"class,omitempty"`
 
 	Status Status   `json:"status"`
 	Error  *Failure `json:"error"` // null unless failed or cancelled
@@ -89,6 +93,7 @@ const (
 	FailTemplate        = "template"         // the server's chat template refused the messages
 	FailUnsent          = "unsent"           // planned, but the run ended before it was sent
 	FailEnded           = "ended"            // open when the run ended; cancelled, not the server's fault
+	FailAbandoned       = "abandoned"        // the user of the plan lost patience and left; cancelled, and a miss
 	FailInternal        = "internal"         // a fault of this program
 )
 

@@ -12,10 +12,10 @@ import (
 func (p *phase) announce() {
 	fields := map[string]any{"load": p.load()}
 	if p.Rate > 0 {
-		fields["asked_rate"] = p.Rate
+		fields["asked_rate"], fields["rate"] = p.Rate, p.Rate
 	}
 	if p.Concurrency > 0 {
-		fields["asked_concurrency"] = p.Concurrency
+		fields["asked_concurrency"], fields["concurrency"] = p.Concurrency, p.Concurrency
 	}
 	p.emit(p.start, archive.EventPhaseStart, archive.SeverityInfo, fields, "phase %s started: %s", p.Name, p.load())
 	if total := p.Requests + p.Warmup.Requests; p.Requests > 0 && total < p.Concurrency {
@@ -137,7 +137,7 @@ func (p *phase) count(rec *archive.Request) {
 func (p *phase) settledOne() {
 	p.settled++
 	if p.budget.spent() && p.settled == p.budget.planned() {
-		p.endSendsLocked(p.cfg.Clock.Now(), max(p.Drain, 0), p.Drain != 0)
+		p.endSendsLocked(p.cfg.Clock.Now(), errAllSent, max(p.Drain, 0), p.Drain != 0)
 	}
 }
 
@@ -149,18 +149,18 @@ func (p *phase) endSends(at archive.Instant) {
 	if drain == 0 {
 		drain = DefaultDrain
 	}
-	p.endSendsLocked(at, max(drain, 0), true)
+	p.endSendsLocked(at, errWindowOver, max(drain, 0), true)
 }
 
 // endSendsLocked says that sends are over and gives the open requests their time to
 // finish. p.mu is held.
-func (p *phase) endSendsLocked(at archive.Instant, drain time.Duration, bounded bool) {
+func (p *phase) endSendsLocked(at archive.Instant, cause error, drain time.Duration, bounded bool) {
 	if p.over {
 		return
 	}
 	p.over, p.overAt = true, at
 	p.emit(at, archive.EventPhaseEnd, archive.SeverityInfo, nil, "phase %s: no more requests are sent", p.Name)
-	p.stopSends(errWindowOver)
+	p.stopSends(cause)
 	if bounded {
 		p.timers = append(p.timers, time.AfterFunc(drain, func() { p.cutOff(errDrained) }))
 	}
@@ -177,7 +177,7 @@ func (p *phase) stopTimers() {
 
 // drop records the arrival n as unsent because the backlog is full. False means that the
 // phase has no more turns.
-func (p *phase) drop(n uint64, at archive.Instant) bool {
+func (p *phase) drop(s *stream, n uint64, at archive.Instant) bool {
 	kind, ok := p.plan("", at)
 	if !ok {
 		return false
@@ -191,7 +191,7 @@ func (p *phase) drop(n uint64, at archive.Instant) bool {
 			"%d sessions are unfinished; further arrivals are recorded as unsent", p.MaxBacklog)
 	}
 	rec := &archive.Request{
-		ID: p.cfg.NewID(), Session: fmt.Sprintf("%d-%d", p.index, n), Phase: p.Name, Kind: kind,
+		ID: p.cfg.NewID(), Session: p.sessionID(s, n), Phase: p.Name, Kind: kind, Tenant: s.Name, Class: s.Class,
 		T: archive.Times{Intended: at}, Usage: archive.Usage{Source: archive.UsageNone},
 	}
 	p.unsent(rec, fmt.Sprintf("the backlog limit of %d unfinished sessions was reached", p.MaxBacklog))

@@ -75,6 +75,7 @@ func stripThinking(text string) string {
 // conversation is the history of one session, as the next request will carry it.
 type conversation struct {
 	policy   History
+	tenant   *Tenant
 	messages []tasks.Message
 	bytes    int // of all message contents
 

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
-	"github.com/inferencebench/inferencebench/loadgen/arrival"
 )
 
 // Causes for which the sends of a phase end, or its open requests are cut.
 var (
 	errWindowOver = errors.New("the measured window of the phase is over")
+	errAllSent    = errors.New("every request of the phase has been sent")
 	errDrained    = errors.New("the drain time of the phase is over")
 	errPhaseDone  = errors.New("the phase is done")
 )
@@ -89,6 +89,7 @@ func newPhase(ctx context.Context, cfg *Config, plan Phase, index int) *phase {
 	p := &phase{Phase: plan, cfg: cfg, index: index, parent: ctx, tally: map[archive.Status]int{}}
 	p.sends, p.stopSends = context.WithCancelCause(ctx)
 	p.open, p.cutOff = context.WithCancelCause(ctx)
+	p.divide()
 	if p.MaxInFlight > 0 {
 		p.slots = make(chan struct{}, p.MaxInFlight)
 	}
@@ -106,74 +107,20 @@ func (p *phase) run() error {
 	p.budget = newBudget(&p.Phase, p.start)
 	p.progress = newProgress(&p.Phase)
 	p.announce()
-	if p.Phase.open() {
-		p.arrive()
-	} else {
-		p.users()
+	var pacing sync.WaitGroup
+	for _, s := range p.streams() {
+		if s.Concurrency > 0 {
+			p.users(s)
+		} else {
+			pacing.Go(func() { p.arrive(s) })
+		}
 	}
+	pacing.Wait()
 	p.sessions.Wait()
 	p.endSends(p.cfg.Clock.Now())
 	p.stopTimers()
 	p.summarise()
 	return p.fault
-}
-
-// arrive starts a session at every arrival.
-func (p *phase) arrive() {
-	process := p.Arrival
-	if process == nil {
-		process = arrival.Poisson{Rate: p.Rate, Seed: p.cfg.Seed + uint64(p.index)}
-	}
-	var prev time.Duration
-	for n := uint64(0); ; n++ {
-		due, ok := process.Next(prev, n)
-		if !ok || p.cfg.Pacer.Until(p.sends, p.start.Add(due)) != nil {
-			return
-		}
-		prev = due
-		at := p.start.Add(due)
-		if p.unfinished.Load() >= int64(p.MaxBacklog) {
-			if !p.drop(n, at) {
-				return
-			}
-			continue
-		}
-		p.mu.Lock()
-		spent := p.budget.spent() || p.budget.end.Known() && at >= p.budget.end
-		p.mu.Unlock()
-		if spent {
-			return
-		}
-		p.unfinished.Add(1)
-		p.sessions.Go(func() {
-			defer p.unfinished.Add(-1)
-			p.session(n, at)
-		})
-	}
-}
-
-// users runs the users of a closed loop.
-func (p *phase) users() {
-	var next atomic.Uint64
-	for u := range p.Concurrency {
-		p.sessions.Go(func() {
-			at := p.start.Add(time.Duration(float64(p.RampUp) * float64(u) / float64(p.Concurrency)))
-			for empty := 0; empty < maxEmpty; {
-				if p.cfg.Pacer.Until(p.sends, at) != nil {
-					return
-				}
-				done, turns, stop := p.session(next.Add(1)-1, at)
-				if stop {
-					return
-				}
-				if empty++; turns > 0 {
-					empty = 0
-				}
-				at = done
-			}
-			p.fail(fmt.Errorf("the source gave %d sessions in a row without a turn", maxEmpty))
-		})
-	}
 }
 
 // maxEmpty is how many sessions without a turn one user accepts in a row.

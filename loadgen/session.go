@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,10 +10,6 @@ import (
 	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/tasks"
 )
-
-// sessionBits is how many bits of a session number count sessions inside one phase; the
-// bits above hold the phase, so that no two phases of a run send the same session.
-const sessionBits = 40
 
 // reconnectPause is how long a user of a closed loop waits after a request that could not
 // even reach the server, so that a dead server is not hammered and the record of it
@@ -22,10 +19,10 @@ const reconnectPause = 100 * time.Millisecond
 // session carries out session n of the phase, whose first turn is due at the instant at.
 // It returns when the user is free again, how many turns were planned, and whether the
 // phase has no more turns to give.
-func (p *phase) session(n uint64, at archive.Instant) (free archive.Instant, turns int, stop bool) {
-	source := p.Source.Session(uint64(p.index)<<sessionBits | n)
-	id := fmt.Sprintf("%d-%d", p.index, n)
-	chat := conversation{policy: p.cfg.History}
+func (p *phase) session(s *stream, n uint64, at archive.Instant) (free archive.Instant, turns int, stop bool) {
+	number, id := p.sessionNumber(s, n), p.sessionID(s, n)
+	source := s.Source.Session(number)
+	chat := conversation{policy: p.cfg.History, tenant: &s.Tenant}
 	reply := ""
 	for {
 		t, more := source.Next(reply)
@@ -42,7 +39,11 @@ func (p *phase) session(n uint64, at archive.Instant) (free archive.Instant, tur
 		if p.overflows(&chat, &t, id, turns) {
 			return at, turns, false
 		}
-		rec, ok := p.turn(id, turns, &t, &chat, at)
+		var patience time.Duration
+		if p.Patience != nil {
+			patience = p.Patience(number, turns)
+		}
+		rec, ok := p.turn(id, turns, &t, &chat, at, patience)
 		if !ok {
 			return at, turns, true
 		}
@@ -60,7 +61,7 @@ func (p *phase) session(n uint64, at archive.Instant) (free archive.Instant, tur
 			if unreachable(failed) {
 				at = at.Add(reconnectPause)
 			}
-			return at, turns, status == archive.StatusCancelled
+			return at, turns, status == archive.StatusCancelled && failed != archive.FailAbandoned
 		}
 	}
 }
@@ -94,13 +95,14 @@ func (p *phase) overflows(chat *conversation, t *tasks.Turn, id string, turn int
 
 // turn plans and carries out one turn. Without a record the phase has no more turns. The
 // record has not been handed on yet.
-func (p *phase) turn(id string, turn int, t *tasks.Turn, chat *conversation, at archive.Instant) (*archive.Request, bool) {
+func (p *phase) turn(id string, turn int, t *tasks.Turn, chat *conversation, at archive.Instant, patience time.Duration) (*archive.Request, bool) {
 	kind, ok := p.plan(t.Kind, at)
 	if !ok {
 		return nil, false
 	}
 	rec := &archive.Request{
 		ID: p.cfg.NewID(), Session: id, Turn: turn, Phase: p.Name, Task: t.Task, Kind: kind, Item: t.Item,
+		Tenant: chat.tenant.Name, Class: chat.tenant.Class,
 		T:     archive.Times{Intended: at},
 		Usage: archive.Usage{Source: archive.UsageNone},
 		Asked: archive.Asked{PromptTokens: t.PromptTokens, SharedPrefix: t.SharedPrefix},
@@ -114,17 +116,23 @@ func (p *phase) turn(id string, turn int, t *tasks.Turn, chat *conversation, at 
 		return rec, true
 	}
 	wait := p.cfg.Clock.Now().Sub(asked)
-	p.cfg.Sender.Do(p.open, &wire.Call{
+	call := &wire.Call{
 		ID: rec.ID, Messages: chat.messages, MaxTokens: t.MaxTokens, Temperature: t.Temperature,
 		IgnoreEOS: t.IgnoreEOS, Stop: t.Stop,
-	}, rec)
-	p.settle(rec, wait)
+	}
+	if p.cfg.SessionHeader != "" {
+		call.Header = map[string]string{p.cfg.SessionHeader: id}
+	}
+	ctx, leave := p.patient(at, patience)
+	p.send(ctx, call, rec)
+	p.settle(ctx, rec, wait)
+	leave()
 	p.leave(rec)
 	return rec, true
 }
 
 // settle completes a record that came back from the sender.
-func (p *phase) settle(rec *archive.Request, wait time.Duration) {
+func (p *phase) settle(ctx context.Context, rec *archive.Request, wait time.Duration) {
 	if !rec.T.Done.Known() {
 		rec.T.Done = p.cfg.Clock.Now()
 	}
@@ -143,9 +151,14 @@ func (p *phase) settle(rec *archive.Request, wait time.Duration) {
 		rec.Error = &archive.Failure{Kind: archive.FailInternal, Message: "the sender gave no reason"}
 	}
 	if rec.Status == archive.StatusCancelled {
-		rec.Error.Kind = archive.FailEnded
-		if cause := context.Cause(p.open); cause != nil {
-			rec.Error.Message = fmt.Sprintf("open when the load ended: %v", cause)
+		cause := context.Cause(ctx)
+		switch {
+		case errors.Is(cause, errImpatient):
+			rec.Error.Kind, rec.Error.Message = archive.FailAbandoned, cause.Error()
+		case cause != nil:
+			rec.Error.Kind, rec.Error.Message = archive.FailEnded, fmt.Sprintf("open when the load ended: %v", cause)
+		default:
+			rec.Error.Kind = archive.FailEnded
 		}
 	}
 }
