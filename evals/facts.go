@@ -26,13 +26,22 @@ func Facts(seed uint64) *Set {
 			ID:        f.ID,
 			Prompt:    f.Question + "\n\n" + factFormat,
 			Expected:  strings.Join(f.Answers, " or "),
-			Key:       f.Answers[0],
+			Key:       bare(f.Answers[0]),
 			Reply:     f.Answers[0],
 			MaxTokens: factMaxTokens,
 			Check:     factCheck{f},
 		})
 	}
 	return s
+}
+
+// bare marks a number as an answer of its own, so that the simulated engine does not show
+// the working of a maths problem for it.
+func bare(key string) string {
+	if strings.Trim(key, "-0123456789.") == "" {
+		return "**" + key + "**"
+	}
+	return key
 }
 
 type factCheck struct{ f items.Fact }

@@ -39,7 +39,7 @@ func LongDocs(seed uint64, tokens ...int) *Set {
 					ID:        fmt.Sprintf("longdoc/%d/%s/%.0f", length, ask, 100*depth),
 					Prompt:    d.Text + "\n" + d.Question + "\n\n" + longFormat,
 					Expected:  d.Answer,
-					Key:       d.Answer,
+					Key:       bare(d.Answer),
 					Reply:     d.Answer,
 					MaxTokens: longMaxTokens,
 					Tags:      []string{fmt.Sprintf("tokens-%d", length), fmt.Sprintf("depth-%.0f", 100*depth), "ask-" + string(ask)},

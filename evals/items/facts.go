@@ -52,7 +52,7 @@ func Facts(seed uint64) []Fact {
 	return out
 }
 
-var longWords = []string{"harbour", "lantern", "mountain", "elephant", "notebook", "calendar", "umbrella", "sandwich", "keyboard", "triangle", "blanket", "whistle", "cabinet", "penguin"}
+var longWords = []string{"harbour", "lantern", "mountain", "elephant", "notebook", "calendar", "sandwich", "keyboard", "triangle", "blanket", "whistle", "cabinet", "penguin"}
 
 func computedFact(r *rand.Rand, kind int) Fact {
 	switch kind {

@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	maxBad       = 0.005
-	minScript    = 100 // characters
-	maxForeign   = 0.10
-	maxAskedWith = 0.01
+	maxBad = 0.005
+	// One replacement character may be the model's own; two inside a text are damage.
+	minUndecodable = 2
+	minScript      = 100 // characters
+	maxForeign     = 0.10
+	maxAskedWith   = 0.01
 )
 
 // badChars flags characters that no language uses. One that is cut off at the very end by
@@ -23,18 +25,19 @@ func badChars(text string, r Reply) (Flag, bool) {
 			text = text[:len(text)-1]
 		}
 	}
-	bad, total := 0, 0
+	bad, total, undecodable := 0, 0, 0
 	for i, c := range text {
 		total++
 		switch {
 		case c == utf8.RuneError:
 			bad++
+			undecodable++
 		case c == '\n' || c == '\t' || c == '\r' || c == '\ufeff' && i == 0:
 		case !unicode.In(c, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cf):
 			bad++
 		}
 	}
-	if total == 0 || float64(bad) <= maxBad*float64(total) {
+	if undecodable < minUndecodable && float64(bad) <= maxBad*float64(total) {
 		return Flag{}, false
 	}
 	return Flag{Rule: BadChars, Message: fmt.Sprintf("%d of %d characters are undecodable, control or unassigned ones", bad, total)}, true
