@@ -134,6 +134,7 @@ func ecdf(sorted []float64) (x, y []float64) {
 	if n == 0 {
 		return nil, nil
 	}
+	x, y = append(x, sorted[0]), append(y, 0)
 	last := -1
 	add := func(i int) {
 		if i = min(max(i, 0), n-1); i != last {

@@ -32,7 +32,7 @@ func (s *scan) timeline(host archive.Host) []template.HTML {
 		if p == nil {
 			continue
 		}
-		p.Group, p.XUnit, p.X, p.Compact = group, "time", chart.Span{Lo: 0, Hi: max(s.end, 1)}, true
+		p.Group, p.XUnit, p.X, p.Compact = group, "time", chart.Span{Lo: -0.008 * max(s.end, 1), Hi: 1.004 * max(s.end, 1)}, true
 		p.Regions, p.Marks = s.regions(i == 0), s.marks(i == 0)
 		out = append(out, p.HTML())
 	}
@@ -191,13 +191,18 @@ func quantile(sorted []float64, q float64) float64 {
 func (s *scan) perSecond(bins []float64, n int) (x, y []float64) {
 	total := max(1, int(math.Ceil(s.end/fineBin)))
 	width := max(4, (total+n-1)/n)
-	for i := 0; i < total; i += width {
-		sum, used := 0.0, min(width, total-i)
+	for i := 0; i < total; {
+		used := width
+		if total-i < width+(width+1)/2 { // a short rest joins the last bin, or its rate would be noise
+			used = total - i
+		}
+		sum := 0.0
 		for j := i; j < i+used && j < len(bins); j++ {
 			sum += bins[j]
 		}
 		x = append(x, (float64(i)+float64(used)/2)*fineBin)
 		y = append(y, sum/(float64(used)*fineBin))
+		i += used
 	}
 	return x, y
 }

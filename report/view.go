@@ -261,7 +261,7 @@ func interval(e archive.Estimate, unit string) string {
 	lo, ok1 := e.Low.Get()
 	hi, ok2 := e.High.Get()
 	if !ok1 || !ok2 {
-		return ""
+		return e.Reason
 	}
 	return quantity.Range(lo, hi, unit)
 }
