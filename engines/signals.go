@@ -281,7 +281,7 @@ func labelProduct(s *expo.Sample, labels []string) (float64, bool) {
 
 // histogram adds the buckets of all engines, then their sums and counts.
 func (r *Reading) histogram(p *expo.Page, a *Adapter, s Signal, c *Candidate, scale float64) bool {
-	buckets, seen, engines := map[float64]float64{}, map[float64]int{}, map[string]bool{}
+	buckets, seen, engines := map[float64]float64{}, map[float64]int{}, 0
 	for _, b := range a.series(p, c.Metric+"_bucket", c) {
 		text, _ := b.Label("le")
 		le, err := strconv.ParseFloat(text, 64)
@@ -290,7 +290,7 @@ func (r *Reading) histogram(p *expo.Page, a *Adapter, s Signal, c *Candidate, sc
 		}
 		buckets[le] += b.Value
 		seen[le]++
-		engines[rankless(b, []string{"le"})] = true
+		engines = max(engines, seen[le]) // every engine has the bound +Inf
 	}
 	count, okCount := total(a.series(p, c.Metric+"_count", c))
 	sum, okSum := total(a.series(p, c.Metric+"_sum", c))
@@ -300,7 +300,7 @@ func (r *Reading) histogram(p *expo.Page, a *Adapter, s Signal, c *Candidate, sc
 	cut := 0
 	for le, v := range buckets {
 		// A bound that not every engine has cannot be added up.
-		if seen[le] != len(engines) {
+		if seen[le] != engines {
 			cut++
 			continue
 		}

@@ -56,6 +56,42 @@ type Monitor struct {
 
 	healthMu sync.Mutex
 	health   *health.Watch
+
+	statsMu sync.Mutex
+	stats   Stats
+}
+
+// Stats are what the watching itself cost and how steady it was.
+type Stats struct {
+	Readings int // tried
+	Failed   int
+	// Took is the time that all readings took together, Longest the longest. It is time
+	// passed, most of it waiting for an answer, and not processor time.
+	Took, Longest time.Duration
+	// Late is how late readings began together, Latest the latest.
+	Late, Latest time.Duration
+}
+
+// EventStats is the kind of the event with the Stats, made when the watch ends.
+const EventStats = "monitor_stats"
+
+// Stats returns the costs so far.
+func (m *Monitor) Stats() Stats {
+	m.statsMu.Lock()
+	defer m.statsMu.Unlock()
+	return m.stats
+}
+
+func (m *Monitor) count(r reading) {
+	m.statsMu.Lock()
+	defer m.statsMu.Unlock()
+	s := &m.stats
+	s.Readings++
+	if r.err != nil {
+		s.Failed++
+	}
+	s.Took, s.Longest = s.Took+r.took, max(s.Longest, r.took)
+	s.Late, s.Latest = s.Late+r.late, max(s.Latest, r.late)
 }
 
 // Start watches until ctx is done or Stop is called. Each source is read at once, then at
@@ -86,6 +122,18 @@ func Start(ctx context.Context, cfg Config) *Monitor {
 func (m *Monitor) Stop() {
 	m.stop()
 	m.done.Wait()
+	if s := m.Stats(); s.Readings > 0 {
+		n := time.Duration(s.Readings)
+		m.emit(archive.Event{
+			T: m.cfg.Clock.Now(), Kind: EventStats, Severity: archive.SeverityInfo, Source: "monitor",
+			Message: fmt.Sprintf("%d readings, %d failed; each took %v (longest %v) and began %v late (latest %v)",
+				s.Readings, s.Failed, (s.Took / n).Round(time.Microsecond), s.Longest.Round(time.Microsecond), (s.Late / n).Round(time.Microsecond), s.Latest.Round(time.Microsecond)),
+			Fields: map[string]any{
+				"readings": s.Readings, "failed": s.Failed, "took_mean_ns": int64(s.Took / n), "took_max_ns": int64(s.Longest),
+				"late_mean_ns": int64(s.Late / n), "late_max_ns": int64(s.Latest),
+			},
+		})
+	}
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -213,6 +261,7 @@ func (r *reading) safely(ctx context.Context, s Source) (err error) {
 }
 
 func (w *watch) report(r reading) {
+	w.m.count(r)
 	s := archive.Sample{T: r.began, Source: w.source.Kind(), Target: w.source.Target(), Took: int64(r.took), Late: int64(r.late)}
 	if r.err != nil {
 		s.Error = r.err.Error()

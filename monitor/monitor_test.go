@@ -45,6 +45,9 @@ func (j *journal) sample(s archive.Sample) {
 }
 
 func (j *journal) event(e archive.Event) {
+	if e.Kind == EventStats {
+		return // looked at on its own
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.events = append(j.events, e)
@@ -268,6 +271,29 @@ func TestNothingAfterStop(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := len(j.samples["a"]); got != n || n < 11 {
 			t.Errorf("%d samples, then %d; want 11 or more and none after Stop", n, got)
+		}
+	})
+}
+
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last archive.Event
+		slow := &scripted{kind: archive.SourceHost, target: "slow", read: func(_ context.Context, call int) (map[string]float64, error) {
+			time.Sleep(time.Duration(call) * 10 * time.Millisecond)
+			if call == 2 {
+				return nil, errors.New("busy")
+			}
+			return nil, nil
+		}}
+		m := Start(context.Background(), Config{Clock: archive.NewRunClock(), Sources: []Source{slow}, Sample: func(archive.Sample) {}, Event: func(e archive.Event) { last = e }})
+		time.Sleep(2500 * time.Millisecond)
+		m.Stop()
+		want := Stats{Readings: 4, Failed: 1, Took: 100 * time.Millisecond, Longest: 40 * time.Millisecond}
+		if got := m.Stats(); got != want {
+			t.Errorf("Stats = %+v; want %+v", got, want)
+		}
+		if last.Kind != EventStats || last.Fields["readings"] != 4 || last.Fields["took_max_ns"] != int64(40*time.Millisecond) {
+			t.Errorf("last event %+v; want the stats", last)
 		}
 	})
 }

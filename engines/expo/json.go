@@ -41,7 +41,7 @@ func FromJSON(b []byte) *Page {
 	}
 	var v any
 	if err := json.Unmarshal(b, &v); err != nil {
-		p.bad(bytes.TrimSpace(b))
+		p.bad(string(bytes.TrimSpace(b[:min(len(b), MaxLine)])))
 		return p
 	}
 	if rows, ok := v.([]any); ok {

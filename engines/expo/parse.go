@@ -15,30 +15,33 @@ func Parse(b []byte) *Page {
 		b = b[:bytes.LastIndexByte(b[:MaxPage], '\n')+1]
 		p.Truncated = fmt.Sprintf("page over %d bytes", MaxPage)
 	}
-	for len(b) > 0 {
-		line := b
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			line, b = b[:i], b[i+1:]
+	p.Samples = make([]Sample, 0, min(bytes.Count(b, []byte("\n"))+1, 4096))
+	// One copy of the page: names and label values are cut from it.
+	rest := string(b)
+	var labels arena
+	for rest != "" {
+		line := rest
+		if i := strings.IndexByte(rest, '\n'); i >= 0 {
+			line, rest = rest[:i], rest[i+1:]
 		} else {
-			b = nil
+			rest = ""
 		}
-		line = bytes.Trim(line, " \t\r")
+		line = strings.Trim(line, " \t\r")
 		switch {
-		case len(line) == 0:
+		case line == "":
 		case len(line) > MaxLine:
 			p.bad(line)
 		case line[0] == '#':
-			if string(line) == "# EOF" {
+			if line == "# EOF" {
 				return p
 			}
-			p.comment(string(line))
+			p.comment(line)
 		default:
 			if len(p.Samples) == MaxSamples {
 				p.Truncated = fmt.Sprintf("more than %d samples", MaxSamples)
 				return p
 			}
-			// One string a line: names and label values are cut from it.
-			s, ok := parseSample(string(line))
+			s, ok := parseSample(line, &labels)
 			if !ok {
 				p.bad(line)
 				continue
@@ -50,14 +53,44 @@ func Parse(b []byte) *Page {
 	return p
 }
 
-func (p *Page) bad(line []byte) {
+// arena hands out room for the labels of one sample after another, many samples to one
+// allocation.
+type arena struct {
+	room  []Label // of the sample at hand
+	chunk []Label
+}
+
+// start makes room for a new sample's labels.
+func (a *arena) start() {
+	const size = 512
+	if cap(a.chunk)-len(a.chunk) < 16 {
+		a.chunk = make([]Label, 0, size)
+	}
+	a.room = a.chunk[len(a.chunk):len(a.chunk):cap(a.chunk)]
+}
+
+func (a *arena) add(l Label) { a.room = append(a.room, l) }
+
+// done returns the sample's labels.
+func (a *arena) done() []Label {
+	n := len(a.room)
+	if n == 0 {
+		return nil
+	}
+	if end := len(a.chunk) + n; end <= cap(a.chunk) && &a.room[0] == &a.chunk[:end][end-n] {
+		a.chunk = a.chunk[:end]
+	}
+	return a.room[:n:n]
+}
+
+func (p *Page) bad(line string) {
 	p.Bad++
 	if p.FirstBad == "" {
 		const keep = 120
 		if len(line) > keep {
 			line = line[:keep]
 		}
-		p.FirstBad = strings.ToValidUTF8(string(line), "?")
+		p.FirstBad = strings.ToValidUTF8(strings.Clone(line), "?")
 	}
 }
 
@@ -86,20 +119,22 @@ func quotedName(s string) (name, typ string, ok bool) {
 	return name, strings.TrimSpace(rest), ok
 }
 
-func parseSample(s string) (Sample, bool) {
+func parseSample(s string, labels *arena) (Sample, bool) {
 	var out Sample
+	labels.start()
 	n := nameLen(s, true)
 	out.Name = s[:n]
 	s = strings.TrimLeft(s[n:], " \t")
 	if strings.HasPrefix(s, "{") {
 		var ok bool
-		if s, ok = parseLabels(s[1:], &out); !ok {
+		if s, ok = parseLabels(s[1:], &out, labels); !ok {
 			return Sample{}, false
 		}
 	}
 	if out.Name == "" {
 		return Sample{}, false
 	}
+	out.Labels = labels.done()
 	word, rest := cutWord(s)
 	v, ok := parseValue(word)
 	if !ok {
@@ -120,7 +155,7 @@ func parseSample(s string) (Sample, bool) {
 }
 
 // parseLabels reads what follows an opening brace, up to and with the closing one.
-func parseLabels(s string, out *Sample) (rest string, ok bool) {
+func parseLabels(s string, out *Sample, labels *arena) (rest string, ok bool) {
 	for {
 		s = strings.TrimLeft(s, " \t")
 		switch {
@@ -128,7 +163,7 @@ func parseLabels(s string, out *Sample) (rest string, ok bool) {
 			return "", false
 		case s[0] == '}':
 			return s[1:], true
-		case len(out.Labels) == maxLabels:
+		case len(labels.room) == maxLabels:
 			return "", false
 		}
 		var name string
@@ -149,7 +184,7 @@ func parseLabels(s string, out *Sample) (rest string, ok bool) {
 			if value, s, ok = quoted(strings.TrimLeft(s[1:], " \t")); !ok {
 				return "", false
 			}
-			out.Labels = append(out.Labels, Label{Name: name, Value: value})
+			labels.add(Label{Name: name, Value: value})
 		case out.Name == "":
 			out.Name = name // the quoted form {"metric name", label="value"}
 		default:
