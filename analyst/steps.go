@@ -75,9 +75,8 @@ func (w *work) stepFacts(f *attribute.Facts, win archive.Window) {
 			f.CapGain = note(evidence.Engine, "batch_gain", "", gain, "modelled throughput at twice the running requests over that at these", fmt.Sprintf("With twice the running requests the GPU would do %.2f times the work.", gain))
 		}
 	}
-	if one := s.Step(1, r.Context, 0, 0); one > 0 {
-		f.Inflation = note(evidence.Engine, "step_inflation", "", decode/one, "modelled step of this batch over the modelled step of one sequence", fmt.Sprintf("The batch makes a decode step %.2f times as long as one sequence alone would.", decode/one))
-	}
+	inflation := s.Inflation(batch, r.Context)
+	f.Inflation = note(evidence.Engine, "step_inflation", "", inflation, "modelled step of this batch over the modelled step of one sequence", fmt.Sprintf("The batch makes a decode step %.2f times as long as one sequence alone would.", inflation))
 	busy := f.Busy.Or(1)
 	if busy > 0.02 {
 		mfu, mbu := s.MFU(r)/busy, s.MBU(r)/busy

@@ -54,13 +54,24 @@ const (
 // work and communication left out: decodes sequences generate one token each at a mean
 // context, and prefill prompt tokens are computed at a mean position.
 func (s Setup) Step(decodes, context, prefill, position float64) float64 {
+	return s.step(decodes, context, prefill, position, decodes+prefill)
+}
+
+// Inflation returns by how much a batch makes a decode step longer than a single sequence
+// would, with the weights that the batch touches read in both: a mixture reads more
+// experts for more sequences, which is not a sign of a batch that is too large.
+func (s Setup) Inflation(decodes, context float64) float64 {
+	return s.step(decodes, context, 0, 0, decodes) / s.step(1, context, 0, 0, decodes)
+}
+
+func (s Setup) step(decodes, context, prefill, position, touching float64) float64 {
 	m := s.Model
 	tokens := decodes + prefill
 	if tokens <= 0 {
 		return 0
 	}
 	peak16 := s.Device.BF16 * s.tp()
-	mem := m.layerParams(m.Touched(tokens)) * m.weight() / (s.Device.Stream * s.Bandwidth())
+	mem := m.layerParams(m.Touched(touching)) * m.weight() / (s.Device.Stream * s.Bandwidth())
 	cmp := 2 * m.ActiveParams() * tokens / (s.Device.Matmul * s.Peak())
 	t := math.Pow(math.Pow(mem, blendPower)+math.Pow(cmp, blendPower), 1/blendPower)
 	t += m.HeadParams() * 2 / (0.85 * s.Bandwidth())
@@ -113,8 +124,9 @@ func (s Setup) MBU(r Rates) float64 {
 	if r.Steps <= 0 {
 		return 0
 	}
-	tokens := (r.Decode + r.Prefill) / r.Steps
-	return (r.Steps*s.Model.StepBytes(tokens) + r.Decode*s.Model.KVRead(r.Context, s.elem())) / s.Bandwidth()
+	// Prompt tokens come in few steps, so the experts that a typical step touches are those
+	// of its decoding sequences.
+	return (r.Steps*s.Model.StepBytes(r.Decode/r.Steps) + r.Decode*s.Model.KVRead(r.Context, s.elem())) / s.Bandwidth()
 }
 
 // KVBudget returns how many tokens of KV cache fit beside the weights: (util·memory −

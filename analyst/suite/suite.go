@@ -46,18 +46,20 @@ func Tuning() []Combo {
 		{GPU: "b200_sxm", Model: "llama-3.1-70b", TP: 2},
 		{GPU: "a10g", Model: "llama-3.2-1b", Duration: 3 * time.Minute},
 		{GPU: "h100_sxm", Model: "qwen3-32b", TP: 2, Quantization: "fp8"},
+		{GPU: "h200_sxm", Model: "qwen3-30b-a3b"},
+		{GPU: "a100_80_sxm", Model: "llama-3.1-70b", TP: 4, Duration: 4 * time.Minute},
 	}
 }
 
 // Held returns the combinations that thresholds were not looked at with.
 func Held() []Combo {
 	return []Combo{
-		{GPU: "l40s", Model: "mistral-7b-instruct-v0.3", Duration: 2 * time.Minute},
-		{GPU: "h200_sxm", Model: "qwen3-30b-a3b"},
-		{GPU: "h100_pcie", Model: "llama-3.1-8b", Quantization: "fp8"},
-		{GPU: "b200_sxm", Model: "qwen3-32b"},
-		{GPU: "a100_80_sxm", Model: "llama-3.1-70b", TP: 4},
-		{GPU: "a10g", Model: "llama-3.2-3b", Duration: 4 * time.Minute},
+		{GPU: "l40s", Model: "qwen3-8b", Quantization: "fp8", Duration: 2 * time.Minute},
+		{GPU: "b200_sxm", Model: "mixtral-8x7b-instruct-v0.1"},
+		{GPU: "h200_sxm", Model: "llama-3.1-70b", TP: 2, Duration: 2 * time.Minute},
+		{GPU: "a100_40_sxm", Model: "llama-3.2-3b"},
+		{GPU: "h100_pcie", Model: "mistral-7b-instruct-v0.3"},
+		{GPU: "l4", Model: "llama-3.2-1b", Duration: 3 * time.Minute},
 	}
 }
 
