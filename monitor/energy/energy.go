@@ -4,6 +4,7 @@ package energy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -57,7 +58,9 @@ func Window(samples []archive.Sample, from, to archive.Instant, maxGap time.Dura
 		}
 	}
 	// A MIG instance tells neither; its GPU does, and stands for it.
-	order = slices.DeleteFunc(order, func(t string) bool { return len(gpus[t].energy)+len(gpus[t].power) == 0 && len(order) > 1 })
+	order = slices.DeleteFunc(order, func(t string) bool {
+		return len(gpus[t].energy)+len(gpus[t].power) == 0 && (strings.HasPrefix(t, "MIG-") || strings.Contains(t, "/gi-"))
+	})
 	if len(order) == 0 {
 		return Answer{Reason: "no GPU was watched"}
 	}
