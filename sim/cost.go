@@ -164,6 +164,16 @@ func (c *cost) gpu(b *batch, cond *Conditions) stepCost {
 	return out
 }
 
+// DecodeTime is how long a step takes in which n requests decode, each over that many tokens
+// of context, on an undisturbed device, host included.
+func DecodeTime(cfg Config, n, context int) time.Duration {
+	cfg = cfg.withDefaults()
+	c := newCost(cfg)
+	k := n * (1 + cfg.Speculative.Tokens)
+	b := batch{tokens: k, decodes: n, kRead: float64(n * context), windowK: float64(n * min(context, max(cfg.Model.Window, 1)))}
+	return seconds(c.gpu(&b, &Conditions{}).total) + cfg.HostBase + time.Duration(n)*cfg.HostPerSeq
+}
+
 // blend is (a^p + b^p)^(1/p).
 func blend(a, b, p float64) float64 {
 	hi, lo := a, b

@@ -25,11 +25,10 @@ func deviceConditions() []Condition {
 					}
 				})
 				s.slowFE = append(s.slowFE, func(time.Duration) float64 { return 1 / quota })
-				from, to := s.from, s.to
 				s.run.Sampling.Host = func(at time.Duration, v map[string]float64) {
-					if at >= from && at < to {
+					if at >= s.from && at < s.to {
 						v["steal_percent"] = 100 * (1 - quota) * 0.7
-						v["cgroup_throttled_seconds_total"] = (1 - quota) * (at - from).Seconds()
+						v["cgroup_throttled_seconds_total"] = (1 - quota) * (at - s.from).Seconds()
 						v["cpu_percent"] = 97
 					}
 				}

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inferencebench/inferencebench/sim/offline"
@@ -51,7 +52,7 @@ func Prepare(ctx context.Context, id string, opt Options) (*Live, error) {
 // truth is the label of a scenario.
 func truth(cond Condition, s *scenario, opt Options) Truth {
 	return Truth{
-		Condition: cond.ID, Name: cond.Name, Cause: cond.Cause, Accept: cond.Accept, Secondary: cond.Secondary, Chain: cond.Chain, Signals: cond.Signals,
+		Condition: cond.ID, Name: cond.Name, Cause: cond.Cause, Accept: append(slices.Clone(cond.Accept), s.accept...), Secondary: cond.Secondary, Chain: cond.Chain, Signals: cond.Signals,
 		Severity: opt.Severity.String(), Seed: opt.Seed, Knob: s.knob, From: offline.Instant(s.from), To: offline.Instant(s.to),
 		Distract: opt.Distract, Withhold: opt.Withhold, TTFT: s.obj.TTFT, TPOT: s.obj.TPOT, RateAsked: s.shape.Rate, Concurrent: s.run.Concurrency,
 	}

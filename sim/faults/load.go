@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/sim/offline"
 )
 
@@ -37,7 +38,9 @@ func loadConditions() []Condition {
 			Signals: []string{"itl_sum", "generation_tokens_total"},
 			build: func(s *scenario) error {
 				s.shape = offline.Shape{Task: "write", Input: offline.Between(100, 300), Output: offline.Between(500, 900), Seed: s.shape.Seed}
-				s.run.Concurrency = pick(s.sev, 256, 320, 384)
+				if err := s.slowBatch(pick(s.sev, 1.1, 1.3, 1.6)); err != nil {
+					return err
+				}
 				s.knob = "short prompts, answers of 500-900 tokens, closed loop"
 				return nil
 			}},
@@ -47,7 +50,9 @@ func loadConditions() []Condition {
 			build: func(s *scenario) error {
 				// Short contexts, so that sequences and not memory are what runs out.
 				s.shape.Input, s.shape.Output = offline.Between(100, 600), offline.Between(60, 240)
-				s.run.Engine.MaxNumSeqs = 128
+				if err := s.widen(); err != nil {
+					return err
+				}
 				s.knob = "arrival rate above the saturated rate"
 				return s.beyond(pick(s.sev, 1.25, 1.5, 2.0))
 			}},
@@ -58,7 +63,8 @@ func loadConditions() []Condition {
 				if err := s.at(0.3); err != nil { // of chat alone: the long prompts come on top
 					return err
 				}
-				share := pick(s.sev, 0.03, 0.05, 0.08)
+				// At least a dozen long prompts in the time that is played.
+				share := max(pick(s.sev, 0.03, 0.05, 0.08), pick(s.sev, 12.0, 16.0, 24.0)/(s.load*s.enough().Seconds()))
 				chat, long := offline.ChatInput(), offline.Between(24000, 31000)
 				s.shape.Input = func(rng *rand.Rand) int {
 					if rng.Float64() < share {
@@ -71,6 +77,52 @@ func loadConditions() []Condition {
 				return nil
 			}},
 	}
+}
+
+// slowBatch sets the closed loop to the concurrency at which a decoding step takes times the
+// objective's time a token, as far as the KV cache and the cap on sequences allow; where they
+// do not, the objective holds and "nothing is wrong" is right too.
+func (s *scenario) slowBatch(times float64) error {
+	mem, err := s.run.Engine.Memory()
+	if err != nil {
+		return err
+	}
+	const context = 200 + 700/2 // mean tokens of a request of this load
+	most := min(mem.Tokens*7/10/900, s.run.Engine.Resolved().MaxNumSeqs*9/10, 900)
+	want := time.Duration(times * float64(s.obj.TPOT))
+	for n := 16; ; n += 16 {
+		if n >= most {
+			s.run.Concurrency = max(most, 4)
+			s.accept = append(s.accept, "")
+			return nil
+		}
+		if sim.DecodeTime(s.run.Engine, n, context) >= want {
+			s.run.Concurrency = n
+			return nil
+		}
+	}
+}
+
+// widen raises the cap on sequences until a higher one would not help: then the device, not
+// the cap, is what an overload runs into.
+func (s *scenario) widen() error {
+	const most = 1024
+	s.run.Engine.MaxNumBatchedTokens = max(s.run.Engine.MaxNumBatchedTokens, most)
+	s.run.Engine.MaxNumSeqs = 128
+	now, err := offline.Saturated(s.ctx, s.run, s.shape)
+	for err == nil && s.run.Engine.MaxNumSeqs < most {
+		wider := s.run
+		wider.Engine.MaxNumSeqs *= 2
+		var then float64
+		if then, err = offline.Saturated(s.ctx, wider, s.shape); then < 1.12*now {
+			return err
+		}
+		s.run.Engine.MaxNumSeqs, now = wider.Engine.MaxNumSeqs, then
+	}
+	if err == nil { // even the widest would gain: the cap is part of the truth
+		s.accept = append(s.accept, "admission_cap")
+	}
+	return err
 }
 
 // conversation is a multi-turn shape whose history is long.

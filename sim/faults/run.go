@@ -18,8 +18,10 @@ type Options struct {
 	Seed     uint64
 	// Engine is the server: GPU, model and flags. The zero value is the default server.
 	// The condition changes what it is about.
-	Engine   sim.Config
-	Duration time.Duration // 0: 90 s
+	Engine sim.Config
+	// Duration is the time that is played; 0 takes as long as about 300 requests need on this
+	// server, 90 s to 10 min.
+	Duration time.Duration
 	// Windows makes a timed condition start somewhere in the first half and end before the
 	// run does, with healthy time before and after. Otherwise it lasts the whole run.
 	Windows bool
@@ -88,9 +90,6 @@ func Play(ctx context.Context, id string, opt Options) (*Run, error) {
 
 // prepare builds the world of a condition.
 func prepare(ctx context.Context, cond Condition, opt Options) (*scenario, error) {
-	if opt.Duration == 0 {
-		opt.Duration = 90 * time.Second
-	}
 	eng := opt.Engine.Resolved()
 	eng.StepNoise, eng.PauseEvery, eng.Seed = 0.03, 4000, opt.Seed
 	if eng.MaxModelLen > 32768 {
@@ -107,21 +106,37 @@ func prepare(ctx context.Context, cond Condition, opt Options) (*scenario, error
 		obj:   offline.Objective{TTFT: max(500*time.Millisecond, 40*base), TPOT: 5 * base / 2, Share: 0.95},
 		run: offline.Config{
 			Engine: eng, Frontend: sim.DefaultFrontend, Network: offline.Network{RTT: 400 * time.Microsecond, Jitter: 50 * time.Microsecond},
-			Duration: opt.Duration, Warmup: min(10*time.Second, opt.Duration/6), Drain: 15 * time.Second,
+			Drain:    15 * time.Second,
 			Sampling: offline.Sampling{Every: time.Second, Jitter: 0.1}, Records: true, Seed: opt.Seed,
 		},
-	}
-	s.to = opt.Duration + s.run.Drain
-	if opt.Windows && cond.Timed {
-		d := float64(opt.Duration)
-		s.from = time.Duration(d * (0.2 + 0.2*s.rng.Float64()))
-		s.to = time.Duration(d * (0.75 + 0.1*s.rng.Float64()))
 	}
 	if err := cond.build(s); err != nil {
 		return nil, err
 	}
+	s.run.Duration = opt.Duration
+	if opt.Duration == 0 {
+		s.run.Duration = s.enough()
+	}
+	s.run.Warmup = min(10*time.Second, s.run.Duration/6)
+	s.to = s.run.Duration + s.run.Drain
+	if opt.Windows && cond.Timed {
+		d := float64(s.run.Duration)
+		s.from = time.Duration(d * (0.2 + 0.2*s.rng.Float64()))
+		s.to = time.Duration(d * (0.75 + 0.1*s.rng.Float64()))
+	}
 	s.finish()
 	return s, nil
+}
+
+// enough is how long a run must be for its numbers to mean something on this server: as
+// slower devices do less in a minute, they get more minutes.
+func (s *scenario) enough() time.Duration {
+	const least, most = 90 * time.Second, 10 * time.Minute
+	d := time.Duration(float64(least) * float64(s.base) / float64(10*time.Millisecond))
+	if s.run.Concurrency == 0 && s.load > 0 {
+		d = time.Duration(300 / s.load * 1e9)
+	}
+	return min(max(d, least), most).Round(time.Second)
 }
 
 func (r *Run) events(s *scenario) {

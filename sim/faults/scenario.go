@@ -23,6 +23,7 @@ type scenario struct {
 	load     float64       // sessions a second; 0 until set or with a closed loop
 	from, to time.Duration // when a timed fault is in force
 	knob     string        // what was turned, in words
+	accept   []string      // verdicts that are right too, as this scenario turned out
 	disturb  []disturbance // combined into Engine.Conditions
 	slowFE   []func(at time.Duration) float64
 	base     time.Duration // time of a decoding step of sixteen requests

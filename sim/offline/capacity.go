@@ -18,29 +18,16 @@ type Objective struct {
 func Capacity(ctx context.Context, cfg Config, shape Shape, obj Objective) (sustained, saturated float64, err error) {
 	cfg.Records, cfg.Sampling, cfg.Client, cfg.Proxy = true, Sampling{}, Client{}, Proxy{}
 	cfg.Concurrency = 0
-	// Saturation: many users in a closed loop, completions a second of the second half.
-	closed := cfg
-	closed.Source, closed.Concurrency, closed.Duration, closed.Drain = shape.Source(), 256*max(cfg.Replicas, 1), 60*time.Second, time.Nanosecond
-	res, err := Run(ctx, closed)
+	saturated, err = Saturated(ctx, cfg, shape)
 	if err != nil {
 		return 0, 0, err
-	}
-	done := 0
-	for _, r := range res.Requests {
-		if r.T.Last.Known() && r.T.Done > Instant(closed.Duration/2) && r.T.Done <= Instant(closed.Duration) && r.Error == nil && r.Turn == 0 {
-			done++
-		}
-	}
-	saturated = float64(done) / (closed.Duration / 2).Seconds()
-	if saturated <= 0 {
-		saturated = float64(max(res.OK, 1)) / closed.Duration.Seconds()
 	}
 	lo, hi := 0.02*saturated, saturated
 	for hi/lo > 1.05 {
 		mid := lo + 0.5*(hi-lo)
 		open := cfg
 		shape.Rate = mid
-		open.Source, open.Duration, open.Drain = shape.Source(), 90*time.Second, 5*time.Second
+		open.Source, open.Duration, open.Drain = shape.Source(), max(90*time.Second, time.Duration(200/mid*1e9)), 5*time.Second
 		res, err := Run(ctx, open)
 		if err != nil {
 			return 0, 0, err
@@ -52,6 +39,35 @@ func Capacity(ctx context.Context, cfg Config, shape Shape, obj Objective) (sust
 		}
 	}
 	return lo, saturated, nil
+}
+
+// Saturated returns the sessions a second that a server completes when there is always more
+// to do: twice as many users as it runs requests, at most 512 a replica, in a closed loop,
+// counted over the second half of the time that each needs to come round several times.
+func Saturated(ctx context.Context, cfg Config, shape Shape) (float64, error) {
+	cfg.Records, cfg.Sampling, cfg.Client, cfg.Proxy = true, Sampling{}, Client{}, Proxy{}
+	users := min(max(2*cfg.Engine.Resolved().MaxNumSeqs, 16), 256)
+	if n := cfg.Engine.MaxNumSeqs; n > 128 {
+		users = min(2*n, 512)
+	}
+	cfg.Source, cfg.Concurrency, cfg.Duration, cfg.Drain = shape.Source(), users*max(cfg.Replicas, 1), 60*time.Second, time.Nanosecond
+	for {
+		res, err := Run(ctx, cfg)
+		if err != nil {
+			return 0, err
+		}
+		done, half := 0, Instant(cfg.Duration/2)
+		for _, r := range res.Requests {
+			if r.Error == nil && r.Turn == 0 && r.T.Done > half && r.T.Done <= Instant(cfg.Duration) {
+				done++
+			}
+		}
+		if done >= cfg.Concurrency || cfg.Duration >= 16*time.Minute {
+			return float64(max(done, 1)) / (cfg.Duration / 2).Seconds(), nil
+		}
+		cfg.Duration *= 2
+		cfg.Source = shape.Source()
+	}
 }
 
 func (o Objective) met(res *Result) bool {
