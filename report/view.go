@@ -32,6 +32,7 @@ type page struct {
 	Radar     template.HTML
 	Timeline  []template.HTML
 	Dists     []distribution
+	Sweep     []template.HTML
 	Findings  []findingView
 	Prose     []narrative.Claim // in English; every claim passed the check
 	ProseZH   []narrative.Claim
@@ -123,7 +124,7 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
 		When: when(m), Length: chart.Clock(math.Max(0, s.end)),
 		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a),
-		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Findings: findingViews(a), Prose: prose(a, narrative.English), ProseZH: prose(a, narrative.Chinese), Scopes: scopes(a),
+		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Sweep: sweep(a), Findings: findingViews(a), Prose: prose(a, narrative.English), ProseZH: prose(a, narrative.Chinese), Scopes: scopes(a),
 		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
 		Config: configText(m.Config), Skipped: s.skipped, SkippedN: s.skippedN, Notes: annotations(m, a), Terms: terms(),
 		Charts: s.seen > 0, EventsCut: s.eventsN - len(s.events),
@@ -306,13 +307,29 @@ func latencyRows(a *archive.Analysis) []latencyRow {
 		if _, single := m.Stats["value"]; single {
 			continue
 		}
-		r := latencyRow{Label: m.Label, Hint: m.ID, N: m.N}
-		for _, st := range tableStats {
-			r.Cells = append(r.Cells, cellOf(stat1(m, st), m.Unit))
-		}
-		out = append(out, r)
+		out = append(out, distributionRow(m))
 	}
 	return out
+}
+
+// distributionRow is a metric as a row: one cell for a single number or for no value at
+// all, else one for each statistic.
+func distributionRow(m *archive.Metric) latencyRow {
+	r := latencyRow{Label: m.Label, Hint: m.ID, N: m.N}
+	if e, single := m.Stats["value"]; single {
+		r.Cells = []cell{cellOf(e, m.Unit)}
+		return r
+	}
+	known := false
+	for _, st := range tableStats {
+		e := stat1(m, st)
+		known = known || e.Value.Known() || e.Sample.Known()
+		r.Cells = append(r.Cells, cellOf(e, m.Unit))
+	}
+	if !known {
+		r.Cells = []cell{{Reason: "no values"}}
+	}
+	return r
 }
 
 // scopes lists every metric by scope, the parts of the run after the whole.
@@ -325,15 +342,7 @@ func scopes(a *archive.Analysis) []scopeView {
 			out = append(out, scopeView{Name: m.Scope})
 			k = len(out) - 1
 		}
-		r := latencyRow{Label: m.Label, Hint: m.ID, N: m.N}
-		if e, single := m.Stats["value"]; single {
-			r.Cells = []cell{cellOf(e, m.Unit)}
-		} else {
-			for _, st := range tableStats {
-				r.Cells = append(r.Cells, cellOf(stat1(m, st), m.Unit))
-			}
-		}
-		out[k].Rows = append(out[k].Rows, r)
+		out[k].Rows = append(out[k].Rows, distributionRow(m))
 	}
 	return out
 }

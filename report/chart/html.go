@@ -58,8 +58,8 @@ func (p *Plot) caption(b *strings.Builder, unit string) {
 		fmt.Fprintf(b, ` <span class="ch-unit">%s</span>`, esc(unit))
 	}
 	shown := 0
-	for _, s := range p.Series {
-		if !s.Silent {
+	for i := range p.Series {
+		if p.Series[i].shown() {
 			shown++
 		}
 	}
@@ -69,7 +69,7 @@ func (p *Plot) caption(b *strings.Builder, unit string) {
 	if shown > 1 || shown == 1 && p.Series[0].Name != p.Title && p.Series[0].Name != "" {
 		b.WriteString(`<ul class="ch-legend">`)
 		for _, s := range p.Series {
-			if !s.Silent {
+			if s.shown() {
 				fmt.Fprintf(b, `<li><i class="ch-sw ch-c%d ch-m%s%s"></i>%s</li>`, s.Color, s.Mode, dashed(s.Dashed), esc(s.Name))
 			}
 		}
@@ -79,6 +79,20 @@ func (p *Plot) caption(b *strings.Builder, unit string) {
 	if p.Note != "" {
 		fmt.Fprintf(b, `<p class="ch-note">%s</p>`, esc(p.Note))
 	}
+}
+
+// shown reports whether the series has a place in the legend: it is not silent and has a
+// point.
+func (s *Series) shown() bool {
+	if s.Silent {
+		return false
+	}
+	for i := range s.X {
+		if finite(s.X[i]) && finite(s.Y[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // String names the mode, as the style sheet and the script know it.
