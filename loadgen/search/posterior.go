@@ -1,7 +1,6 @@
 package search
 
 import (
-	"maps"
 	"math"
 	"slices"
 )
@@ -94,80 +93,4 @@ func marginal(mass, logs []float64) estimate {
 		e.cumulative[i] = sum
 	}
 	return e
-}
-
-// density is the posterior mass of one limit's rate on the grid: a logistic curve of the
-// share of misses over the log rate that is the allowed share at λ*, summed over its
-// steepness.
-func density(levels []*Level, limit int, allowed float64, logs []float64, v view) []float64 {
-	type point struct{ weight, log, hits, misses float64 }
-	bins := map[int]*point{}
-	// Levels that miss a few share one design effect, for each alone has too few misses to
-	// tell it. An overloaded level, whose misses grow with its length, has its own.
-	var shared clumping
-	for _, l := range levels {
-		if v.weight(l) > floor && !l.overloaded(limit, allowed) {
-			l.clumps(limit, &shared)
-		}
-	}
-	effect := shared.effect()
-	for _, l := range levels {
-		w := v.weight(l)
-		if w == 0 {
-			continue
-		}
-		if l.overloaded(limit, allowed) {
-			var own clumping
-			l.clumps(limit, &own)
-			w /= own.effect()
-		} else {
-			w /= effect
-		}
-		at := math.Log(l.rate)
-		bin := int(math.Floor(at / binWidth))
-		p := bins[bin]
-		if p == nil {
-			p = new(point)
-			bins[bin] = p
-		}
-		k, n := float64(l.misses(limit)), float64(l.n)
-		p.weight += w * n
-		p.log += w * n * at
-		p.hits += w * (n - k)
-		p.misses += w * k
-	}
-	var points []point
-	for _, bin := range slices.Sorted(maps.Keys(bins)) {
-		p := bins[bin]
-		points = append(points, point{p.weight, p.log / p.weight, p.hits, p.misses})
-	}
-	out := make([]float64, len(logs))
-	base := math.Log(allowed / (1 - allowed))
-	best := math.Inf(-1)
-	likelihood := make([]float64, len(logs)*steepSteps)
-	for i, at := range logs {
-		for j := range steepSteps {
-			steep := minSteep * math.Pow(maxSteep/minSteep, float64(j)/(steepSteps-1))
-			ll := 0.0
-			for _, p := range points {
-				z := base + steep*(p.log-at)
-				// log of the logistic function and of its complement.
-				soft := math.Log1p(math.Exp(-math.Abs(z)))
-				ll += p.misses*(min(z, 0)-soft) + p.hits*(min(-z, 0)-soft)
-			}
-			likelihood[i*steepSteps+j] = ll
-			best = max(best, ll)
-		}
-	}
-	total := 0.0
-	for i := range out {
-		for j := range steepSteps {
-			out[i] += math.Exp(likelihood[i*steepSteps+j] - best)
-		}
-		total += out[i]
-	}
-	for i := range out {
-		out[i] /= total
-	}
-	return out
 }
