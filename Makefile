@@ -53,6 +53,10 @@ lint: ## gofmt, vet, tidy, staticcheck
 bench: ## Go benchmarks with allocations
 	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: sim-accuracy
+sim-accuracy: ## compare the simulator with measured servers (DATA=path of the table)
+	CGO_ENABLED=0 go run ./cmd/inferencebench sim accuracy $(or $(DATA),../shared/data/silicon/h100_sxm.csv)
+
 .PHONY: clean
 clean: ## remove what the targets above made
 	rm -rf bin .venv

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -27,7 +26,7 @@ func CheckKinds() []string { return []string{CheckMaths, CheckFacts, CheckFormat
 
 // checkpoints are the scored items of a run.
 type checkpoints struct {
-	sets  []*evals.Set
+	sets  evals.Mix
 	notes []archive.Annotation
 
 	mu       sync.Mutex
@@ -46,10 +45,7 @@ func openCheckpoints(ctx context.Context, c *Config) (*checkpoints, error) {
 		if err != nil {
 			return nil, Problems{{Field: "checkpoints", Message: err.Error()}}
 		}
-		if n := c.Checkpoints.Items; n > 0 && n < len(set.Items) {
-			set.Items = set.Items[:n]
-		}
-		out.sets = append(out.sets, set)
+		out.sets = append(out.sets, set.Take(c.Seed, c.Checkpoints.Items))
 	}
 	return out, nil
 }
@@ -94,16 +90,6 @@ func (c *checkpoints) codeRunner(ctx context.Context) (run evals.CodeRunner, off
 	return r, nil, nil
 }
 
-// source sends the items of all sets in turn.
-func (c *checkpoints) source(seed uint64) tasks.Source {
-	sources := make([]tasks.Source, len(c.sets))
-	for i, s := range c.sets {
-		sources[i] = s.Source(seed)
-	}
-	n := uint64(len(sources))
-	return tasks.SourceFunc(func(i uint64) tasks.Session { return sources[i%n].Session(i / n) })
-}
-
 // all sends every item once, set after set, and says how many there are.
 func (c *checkpoints) all(seed uint64) (tasks.Source, int) {
 	total := 0
@@ -122,30 +108,16 @@ func (c *checkpoints) all(seed uint64) (tasks.Source, int) {
 	}), total
 }
 
-// answer is a right reply to a prompt that holds one of the items.
-func (c *checkpoints) answer(prompt string) (string, bool) {
-	for _, s := range c.sets {
-		if a, ok := s.Answer(prompt); ok {
-			return a, true
-		}
-	}
-	return "", false
-}
-
 // score returns the checkpoint of a finished request, or keeps the request for finish
 // when scoring takes longer than a moment.
 func (c *checkpoints) score(rec *archive.Request) (archive.Checkpoint, bool) {
-	i := slices.IndexFunc(c.sets, func(s *evals.Set) bool { return s.Kind == rec.Task })
-	if i < 0 {
-		return archive.Checkpoint{}, false
-	}
-	if c.sets[i].Deferred {
+	if c.sets.Deferred(rec) {
 		c.mu.Lock()
 		c.deferred = append(c.deferred, rec)
 		c.mu.Unlock()
 		return archive.Checkpoint{}, false
 	}
-	cp := c.sets[i].Score(rec)
+	cp := c.sets.Score(rec)
 	cp.InFlight = rec.InFlight.Or(0)
 	return cp, true
 }
@@ -158,8 +130,7 @@ func (c *checkpoints) finish(ctx context.Context, put func(archive.Checkpoint)) 
 	for range runtime.NumCPU() {
 		wg.Go(func() {
 			for rec := range queue {
-				i := slices.IndexFunc(c.sets, func(s *evals.Set) bool { return s.Kind == rec.Task })
-				cp := c.sets[i].ScoreContext(ctx, rec)
+				cp := c.sets.ScoreContext(ctx, rec)
 				cp.InFlight = rec.InFlight.Or(0)
 				put(cp)
 			}

@@ -61,6 +61,9 @@ type Target struct {
 	ExtraBody map[string]any `yaml:"extra_body" json:"extra_body,omitempty"`
 	// NoStream asks for whole answers instead of streams.
 	NoStream bool `yaml:"no_stream" json:"no_stream,omitempty"`
+	// Retries is how often a failed request is sent again. By default never: a benchmark
+	// that retries hides what users see. Latency counts from the first try.
+	Retries int `yaml:"retries" json:"retries,omitempty"`
 	// Timeouts limit one request. 0 is no limit.
 	Timeouts Timeouts `yaml:"timeouts" json:"timeouts"`
 	// ContextLimit is the server's context in tokens; 0 takes what the server tells.
@@ -83,6 +86,10 @@ type Timeouts struct {
 
 // Workload is what the users of the campaign talk about, and how long.
 type Workload struct {
+	// Model is a private workload model that `inferencebench learn` wrote. It sets the
+	// lengths, turns, pauses and mix; the other fields are then ignored but for those that
+	// say so.
+	Model string `yaml:"model" json:"model,omitempty"`
 	// ISL and OSL are the lengths of new input and of output, in tokens: a number,
 	// "uniform(a,b)", "lognormal(mu,sigma)[min,max]", or "preset:NAME".
 	ISL string `yaml:"isl" json:"isl"`

@@ -18,6 +18,7 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/loadgen"
+	"github.com/inferencebench/inferencebench/loadgen/pace"
 	"github.com/inferencebench/inferencebench/monitor"
 )
 
@@ -76,7 +77,9 @@ func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
 	}
 	defer target.close()
 
-	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID()}
+	pacer := pace.New(clock)
+	defer pacer.Close()
+	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID(), pacer: pacer}
 	return r.do(ctx)
 }
 
@@ -88,6 +91,7 @@ type run struct {
 	target *target
 	items  *checkpoints
 	id     string
+	pacer  *pace.Pacer
 
 	w     *archive.Writer
 	live  loadgen.Live
@@ -190,7 +194,8 @@ func (r *run) load() loadgen.Config {
 	}
 	return loadgen.Config{
 		Sender: r.target, Clock: r.clock, Record: r.record, Seed: r.cfg.Seed,
-		ContextLimit: limit, Live: &r.live,
+		ContextLimit: limit, Live: &r.live, Pacer: r.pacer,
+		Retry: loadgen.Retry{Max: r.cfg.Target.Retries},
 		NewID: func() string { return fmt.Sprintf("%s-%06d", r.id, r.seq.Add(1)) },
 		Event: func(e archive.Event) {
 			if e.Kind == archive.EventPhaseStart {

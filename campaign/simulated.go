@@ -28,7 +28,7 @@ func startSimulated(seed uint64, items *checkpoints) (*simulated, string, error)
 	cfg := server.Config{ModelName: simulatedModel, Accuracy: simulatedAccuracy}
 	cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, simulatedSeqs
 	if items != nil {
-		cfg.Answers = items.answer
+		cfg.Answers = items.sets.Answer
 	}
 	s, err := server.New(cfg)
 	if err != nil {

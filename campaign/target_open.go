@@ -2,13 +2,9 @@ package campaign
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -66,48 +62,28 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 		}
 		t.closers = append(t.closers, func() { _ = t.simulated.server.Close() })
 	}
-	base, err := engines.NormalizeBase(raw)
-	if err != nil {
-		return nil, Problems{{Field: "target.url", Message: err.Error()}}
-	}
-	header, err := c.Target.headers(o.Getenv)
+	way, err := c.Target.reach(raw, o.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	key := ""
-	if c.Target.KeyEnv != "" {
-		key = o.Getenv(c.Target.KeyEnv)
-	}
-	proxy, err := c.Target.proxy(base, o.Getenv)
-	if err != nil {
-		return nil, Problems{{Field: "target.proxy", Message: err.Error()}}
-	}
-	side, err := sideClient(c.Target, proxy)
-	if err != nil {
-		return nil, err
-	}
-	t.closers = append(t.closers, side.CloseIdleConnections)
-	sideHeader := header.Clone()
-	if key != "" && sideHeader.Get("Authorization") == "" {
-		sideHeader.Set("Authorization", "Bearer "+key)
-	}
-	id, err := discover(ctx, side, base, sideHeader)
+	t.closers = append(t.closers, way.side.CloseIdleConnections)
+	id, err := discover(ctx, way.side, way.base, way.sideHeader)
 	if err != nil {
 		return nil, c.Target.explain(err)
 	}
 	t.notes = id.Notes
 	model, err := id.Choose(c.Target.Model)
 	if err != nil {
-		return nil, &TargetError{Kind: TargetModel, URL: engines.Redact(base), Message: err.Error(), Err: err}
+		return nil, &TargetError{Kind: TargetModel, URL: engines.Redact(way.base), Message: err.Error(), Err: err}
 	}
 	t.server = id.Server(model.ID)
-	t.server.Proxy = redactedOrEmpty(proxy)
+	t.server.Proxy = redactedOrEmpty(way.proxy)
 	if t.simulated != nil {
 		t.server.Settings = t.simulated.settings()
 	}
 	t.client, err = wire.New(wire.Config{
-		BaseURL: base, Endpoint: wire.Endpoint(c.Target.Endpoint), Model: model.ID, Key: key, Header: header,
-		CAFile: c.Target.CAFile, Insecure: c.Target.Insecure, Proxy: proxy, NoStream: c.Target.NoStream,
+		BaseURL: way.base, Endpoint: wire.Endpoint(c.Target.Endpoint), Model: model.ID, Key: way.key, Header: way.header,
+		CAFile: c.Target.CAFile, Insecure: c.Target.Insecure, Proxy: way.proxy, NoStream: c.Target.NoStream,
 		Timeouts: wire.Timeouts{
 			Connect: time.Duration(c.Target.Timeouts.Connect), FirstToken: time.Duration(c.Target.Timeouts.FirstToken),
 			Idle: time.Duration(c.Target.Timeouts.Idle), Total: time.Duration(c.Target.Timeouts.Total),
@@ -121,35 +97,8 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	if err := t.try(ctx, clock); err != nil {
 		return nil, c.Target.explain(err)
 	}
-	t.watchable(c.Monitor, id, side, sideHeader)
+	t.watchable(c.Monitor, id, way.side, way.sideHeader)
 	return t, nil
-}
-
-// sideClient is the HTTP client of everything but the load: discovery and metrics.
-func sideClient(t Target, proxy string) (*http.Client, error) {
-	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: t.Insecure}, MaxIdleConnsPerHost: 4, DisableCompression: true}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, Problems{{Field: "target.ca_file", Message: err.Error()}}
-		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, Problems{{Field: "target.ca_file", Message: t.CAFile + " holds no PEM certificate"}}
-		}
-		tr.TLSClientConfig.RootCAs = pool
-	}
-	if proxy != "" {
-		u, err := url.Parse(proxy)
-		if err != nil {
-			return nil, Problems{{Field: "target.proxy", Message: "not a URL"}}
-		}
-		tr.Proxy = http.ProxyURL(u)
-	}
-	return &http.Client{Transport: tr}, nil
 }
 
 func discover(ctx context.Context, client *http.Client, base string, header http.Header) (engines.Identity, error) {

@@ -126,6 +126,9 @@ func (v *validator) target(t Target) {
 			v.add("target.model_config", "%v", err)
 		}
 	}
+	if t.Retries < 0 || t.Retries > 100 {
+		v.add("target.retries", "%d is outside 0 to 100", t.Retries)
+	}
 	if t.ContextLimit < 0 {
 		v.add("target.context_limit", "%d tokens; 0 takes what the server tells", t.ContextLimit)
 	}
@@ -145,6 +148,11 @@ func (v *validator) target(t Target) {
 }
 
 func (v *validator) workload(w Workload) {
+	if w.Model != "" {
+		if _, err := readModel(w.Model); err != nil {
+			v.add("workload.model", "%v", err)
+		}
+	}
 	for _, length := range []struct{ field, s string }{{"isl", w.ISL}, {"osl", w.OSL}, {"turns", w.Turns}} {
 		if _, err := tasks.ParseLength(length.s); err != nil {
 			v.add("workload."+length.field, "%v", err)

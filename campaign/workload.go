@@ -3,11 +3,13 @@ package campaign
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
 	"github.com/inferencebench/inferencebench/tasks"
+	"github.com/inferencebench/inferencebench/tasks/learn"
 	"github.com/inferencebench/inferencebench/tasks/trace"
 )
 
@@ -15,6 +17,15 @@ import (
 // them.
 func (r *run) source() (tasks.Source, error) {
 	w := r.cfg.Workload
+	if w.Model != "" {
+		m, err := readModel(w.Model)
+		if err != nil {
+			return nil, Problems{{Field: "workload.model", Message: err.Error()}}
+		}
+		o := m.Options(r.cfg.Seed)
+		o.Salt, o.ReusePrompts = r.id, w.ReusePrompts
+		return r.generate(o)
+	}
 	isl, err := tasks.ParseLength(w.ISL)
 	if err != nil {
 		return nil, Problems{{Field: "workload.isl", Message: err.Error()}}
@@ -37,19 +48,38 @@ func (r *run) source() (tasks.Source, error) {
 			return nil, Problems{{Field: "workload.tasks", Message: err.Error()}}
 		}
 	}
-	load, err := tasks.NewGenerator(tasks.Options{
+	return r.generate(tasks.Options{
 		Seed: r.cfg.Seed, Salt: r.id, ReusePrompts: w.ReusePrompts,
 		Mix: mix, ISL: isl, OSL: osl, Turns: turns, Think: think,
 		SharedPrefixTokens: w.SharedPrefix,
 		IgnoreEOS:          w.IgnoreEOS, Temperature: w.temperature(),
 	})
+}
+
+// generate is sessions made by the options, with checkpoint items between them.
+func (r *run) generate(o tasks.Options) (tasks.Source, error) {
+	load, err := tasks.NewGenerator(o)
 	if err != nil {
 		return nil, Problems{{Field: "workload", Message: err.Error()}}
 	}
 	if r.items == nil {
 		return load, nil
 	}
-	return tasks.Interleave(load, r.items.source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
+	return tasks.Interleave(load, r.items.sets.Source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
+}
+
+// readModel reads a private workload model.
+func readModel(path string) (*learn.Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := learn.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
 }
 
 // phases turns the configured phases into the driver's.

@@ -39,7 +39,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newImport(),
 		newServe(),
 		newInit(),
+		newDoctor(),
 		newEngines(),
+		newDatasets(),
+		newLearn(),
 		newSim(),
 		newTrace(),
 		&cobra.Command{

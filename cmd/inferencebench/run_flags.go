@@ -25,7 +25,7 @@ type runFlags struct {
 	keyEnv, caFile, proxy      string
 	insecure, noStream         bool
 	gpu, modelConfig           string
-	tensorParallel             int
+	tensorParallel, retries    int
 
 	requests, concurrency int
 	rate, burstiness      float64
@@ -33,6 +33,7 @@ type runFlags struct {
 	duration, drain       time.Duration
 	trace                 campaign.Trace
 
+	workload           string
 	isl, osl, turns    string
 	think, tasks       string
 	sharedPrefix       int
@@ -76,12 +77,12 @@ var flagAliases = map[string]string{
 var flagFields = map[string]string{
 	"url": "target.url", "host": "target.url", "model": "target.model", "endpoint": "target.endpoint",
 	"gpu": "target.gpu", "tp": "target.tensor_parallel", "model-config": "target.model_config",
-	"ca-file": "target.ca_file", "proxy": "target.proxy",
+	"retry": "target.retries", "ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
 	"trace": "phases[0].trace.file", "trace-speed": "phases[0].trace.speed", "trace-limit": "phases[0].trace.limit",
 	"arrival": "phases[0].arrival", "burstiness": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
-	"isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
+	"workload": "workload.model", "isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
 	"shared-prefix": "workload.shared_prefix", "temperature": "workload.temperature",
 	"max-error-rate": "max_error_rate", "checkpoint-every": "checkpoints.every", "gsm8k": "checkpoints.gsm8k",
 	"checkpoint-kinds": "checkpoints.kinds", "checkpoint-items": "checkpoints.items", "humaneval": "checkpoints.humaneval",
@@ -113,6 +114,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.caFile, "ca-file", "", "PEM file of certificates to trust")
 	s.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
 	s.StringVar(&f.proxy, "proxy", "", "proxy URL, or env for the environment's; default: none")
+	s.IntVar(&f.retries, "retry", 0, "how often a failed request is sent again; every try is recorded")
 	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm, for the roofline; default: what can be seen")
 	s.IntVar(&f.tensorParallel, "tp", 0, "GPUs that share a layer; default: what the server tells, else 1")
 	s.StringVar(&f.modelConfig, "model-config", "", "config.json or GGUF file with the model's shape; default: by the model's name")
@@ -133,6 +135,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.trace.MaxIn, "trace-max-in", 0, "cut longer prompts of the trace to this many tokens; 0: none")
 	s.IntVar(&f.trace.MaxOut, "trace-max-out", 0, "cut longer answers of the trace to this many tokens; 0: none")
 
+	s.StringVar(&f.workload, "workload", "", "private workload model that learn wrote, in place of the length and mix flags")
 	s.StringVar(&f.isl, "isl", campaign.DefaultISL, "input length in tokens: 512, uniform(a,b), lognormal(mu,sigma)[min,max], preset:chat")
 	s.StringVar(&f.osl, "osl", campaign.DefaultOSL, "output length in tokens, written like --isl")
 	s.StringVar(&f.turns, "turns", campaign.DefaultTurns, "user turns of a session, written like --isl")
@@ -200,6 +203,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "gpu", &c.Target.GPU, f.gpu)
 	assign(f, "tp", &c.Target.TensorParallel, f.tensorParallel)
 	assign(f, "model-config", &c.Target.ModelConfig, f.modelConfig)
+	assign(f, "retry", &c.Target.Retries, f.retries)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)
 	assign(f, "connect-timeout", &c.Target.Timeouts.Connect, campaign.Duration(f.connect))
 	assign(f, "first-token-timeout", &c.Target.Timeouts.FirstToken, campaign.Duration(f.firstTok))
@@ -216,6 +220,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 		c.Target.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 
+	assign(f, "workload", &c.Workload.Model, f.workload)
 	assign(f, "isl", &c.Workload.ISL, f.isl)
 	assign(f, "osl", &c.Workload.OSL, f.osl)
 	assign(f, "turns", &c.Workload.Turns, f.turns)

@@ -3,72 +3,94 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/sim/faults"
 	"github.com/inferencebench/inferencebench/sim/server"
 )
 
+const simLong = `Serves the simulated engine over HTTP until it is stopped. It speaks the OpenAI API and
+prints metrics in the words of an engine, and says in every reply that it is a simulation.
+
+What follows -- is a launch command under vLLM's names; one that would not start there,
+such as one that is out of memory, does not start here. Two flags are ours: --sim-gpu NAME
+and --sim-acceptance A, the acceptance of drafted tokens.`
+
 func newSim() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "sim",
-		Short: "serve the simulated engine, or play its faults",
-		Long: `Serves the simulated engine over HTTP until it is stopped. It speaks the OpenAI API and
-prints metrics under vLLM's names, and says in every reply that it is a simulation. The
-flags are named as vLLM's; a configuration that would not start there does not start here.`,
-		Args: args(cobra.NoArgs),
-	}
 	var c server.Config
-	var addr, gpu, model string
-	var noPrefix bool
+	var listen string
+	var seed uint64
+	var startUp bool
+	cmd := &cobra.Command{
+		Use:   "sim [flags] [-- MODEL [vLLM flags]]",
+		Short: "serve the simulated engine, or play its faults",
+		Long:  simLong,
+		Example: `  inferencebench sim
+  inferencebench sim --listen 127.0.0.1:9000 -- Llama-3.1-8B-Instruct --sim-gpu l4 --max-num-seqs 16
+  inferencebench sim --dialect sglang --speed 2
+  inferencebench sim faults list`,
+	}
 	s := cmd.Flags()
-	s.StringVar(&addr, "listen", "127.0.0.1:8000", "address to listen on")
-	s.StringVar(&gpu, "gpu", "h100_sxm", "device: "+strings.Join(sim.GPUNames(), ", "))
-	s.StringVar(&model, "model", "Llama-3.1-8B-Instruct", "model: "+strings.Join(sim.ModelNames(), ", "))
-	s.StringVar(&c.ModelName, "served-model-name", "", "model name in the API; default: the model's own")
-	s.IntVar(&c.Sim.TensorParallel, "tensor-parallel-size", 0, "GPUs that share each layer; default 1")
-	s.StringVar(&c.Sim.Quantization, "quantization", "", "weights: fp8, int8, int4 or fp4; default 16 bits")
-	s.StringVar(&c.Sim.KVCacheDType, "kv-cache-dtype", "", "auto or fp8")
-	s.IntVar(&c.Sim.MaxModelLen, "max-model-len", 0, "longest context in tokens; default: the model's")
-	s.IntVar(&c.Sim.MaxNumSeqs, "max-num-seqs", 0, "running requests; default: by the device")
-	s.IntVar(&c.Sim.MaxNumBatchedTokens, "max-num-batched-tokens", 0, "tokens a step; default: by the device")
-	s.IntVar(&c.Sim.BlockSize, "block-size", 0, "tokens a KV block; default 16")
-	s.Float64Var(&c.Sim.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of device memory to use; default 0.92")
-	s.BoolVar(&noPrefix, "no-enable-prefix-caching", false, "recompute shared prefixes")
-	s.BoolVar(&c.Sim.EnforceEager, "enforce-eager", false, "launch every kernel of every step")
+	s.StringVar(&listen, "listen", "127.0.0.1:8000", "address to listen on; --host and --port behind -- win")
+	s.StringVar(&c.Dialect, "dialect", "", "whose metrics page to show: vllm, sglang, tgi, trtllm or llamacpp; default vllm")
 	s.Float64Var(&c.Speed, "speed", 1, "simulated seconds a second")
-	s.Uint64Var(&c.Sim.Seed, "seed", 1, "seed of replies and noise")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var err error
-		if c.Sim.GPU, err = sim.LookupGPU(gpu); err != nil {
-			return withCode(exitUsage, fmt.Errorf("--gpu: %w", err))
+	s.Float64Var(&c.Accuracy, "accuracy", simAccuracy, "share of the built-in checkpoint items that replies get right")
+	s.Uint64Var(&seed, "seed", 1, "seed of replies and noise")
+	s.BoolVar(&startUp, "start-up", false, "take the time to start that the real engine would")
+	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
+		l, err := sim.ParseFlags(argv)
+		if err != nil {
+			return withCode(exitUsage, usageError{cmd: cmd, err: err})
 		}
-		if c.Sim.Model, err = sim.LookupModel(model); err != nil {
-			return withCode(exitUsage, fmt.Errorf("--model: %w", err))
-		}
-		if noPrefix {
-			c.Sim.EnablePrefixCaching = sim.Off
+		l.Config.Seed = seed
+		c.Sim, c.ModelName, c.Key, c.Replicas = l.Config, l.ModelName, l.Key, l.Replicas
+		c.Answers = evals.Own(seed).Answer
+		if startUp {
+			c.StartUp = l.Config.StartUp()
 		}
 		srv, err := server.New(c)
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
-		url, err := srv.Start(addr)
+		url, err := srv.Start(simAddress(listen, l))
 		if err != nil {
 			return withCode(exitUsage, err)
+		}
+		for _, f := range l.Ignored {
+			fmt.Fprintf(cmd.ErrOrStderr(), "ignored: %s changes nothing here\n", f)
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "ready %s (a simulation)\n", url)
 		<-cmd.Context().Done()
 		return srv.Close()
 	}
-	cmd.AddCommand(newFaults())
+	cmd.AddCommand(newFaults(), newSimAccuracy())
 	return cmd
+}
+
+// simAccuracy is the share of checkpoint items that the served simulation gets right.
+const simAccuracy = 0.9
+
+// simAddress is where to listen: the launch command's host and port, where it has them.
+func simAddress(listen string, l sim.Launch) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if l.Host != "" {
+		host = l.Host
+	}
+	if l.Port != 0 {
+		port = strconv.Itoa(l.Port)
+	}
+	return net.JoinHostPort(host, port)
 }
 
 func newFaults() *cobra.Command {
