@@ -12,8 +12,11 @@ import (
 // Point is a row with what the simulator says about it.
 type Point struct {
 	Row
-	Dense    bool
-	Refused  string  // why the row cannot be right or cannot be simulated; "" when it is compared
+	Dense   bool
+	Refused string // why the row cannot be right or cannot be simulated; "" when it is compared
+	// Plateau is set when half or twice as many GPUs served the same load within ten per cent
+	// as fast, by the measurements alone: something in front of the engine limits such rows.
+	Plateau  bool
 	SimTTFT  float64 // ms
 	SimTPOT  float64 // ms
 	MFU, MBU float64 // of the measured point, by model arithmetic
@@ -36,7 +39,34 @@ func Compare(ctx context.Context, rows []Row) ([]Point, error) {
 		}
 		out = append(out, p)
 	}
+	plateaus(out)
 	return out, nil
+}
+
+// plateaus marks the points whose measured time a request hardly changed with the number of
+// GPUs.
+func plateaus(points []Point) {
+	type load struct {
+		backend, model, precision      string
+		tp, input, output, concurrency int
+	}
+	at := func(p Point, tp int) load {
+		return load{p.Backend, p.Model, p.Precision, tp, p.Input, p.Output, p.Concurrency}
+	}
+	took := make(map[load]float64, len(points))
+	for _, p := range points {
+		took[at(p, p.TP)] = p.TTFT + p.TPOT*float64(p.Output-1)
+	}
+	const gain = 1.1
+	for i, p := range points {
+		own := took[at(p, p.TP)]
+		if half, ok := took[at(p, p.TP/2)]; ok && half < gain*own {
+			points[i].Plateau = true
+		}
+		if twice, ok := took[at(p, 2*p.TP)]; ok && own < gain*twice {
+			points[i].Plateau = true
+		}
+	}
 }
 
 func compare(ctx context.Context, r Row) (Point, error) {

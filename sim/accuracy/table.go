@@ -52,6 +52,8 @@ func Groups(points []Point) []Group {
 		Summarise("Llama-3.1-8B bf16, any number of GPUs", points, llama8),
 		Summarise("all dense models", points, func(p Point) bool { return p.Dense }),
 		Summarise("all mixture models", points, func(p Point) bool { return !p.Dense }),
+		Summarise("Llama-3.1-8B bf16 without plateaus", points, func(p Point) bool { return llama8(p) && !p.Plateau }),
+		Summarise("all dense models without plateaus", points, func(p Point) bool { return p.Dense && !p.Plateau }),
 	}
 	seen := map[string]bool{}
 	var keys []string

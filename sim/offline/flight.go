@@ -26,7 +26,6 @@ func (w *world) begin(p Session, at time.Duration) {
 		}
 	}
 	s.tokens = p.Shared.Tokens
-	w.live++
 	w.turn(s, at)
 }
 
@@ -184,7 +183,6 @@ func (w *world) over(f *flight) {
 			return
 		}
 	}
-	w.live--
 	w.oldSessions = append(w.oldSessions, s)
 	if w.cfg.Concurrency > 0 {
 		w.startNext(w.now)

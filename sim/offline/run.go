@@ -73,7 +73,7 @@ type world struct {
 	open     int       // requests in flight at the client
 	conns    int       // connections opened so far
 	held     []*flight // waiting for a connection
-	live     int       // sessions that still have turns
+
 	client   station
 	rr       int
 	sampleAt time.Duration
