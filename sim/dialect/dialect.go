@@ -13,8 +13,15 @@ type Dialect struct {
 	Page  func(engs []Source) []byte // Prometheus text
 }
 
-// Lookup returns the dialect of that name; "" is vLLM's.
+// Lookup returns the dialect of that name; "" is vLLM's. The short names trtllm and llamacpp
+// are known too.
 func Lookup(name string) (Dialect, error) {
+	switch name {
+	case "trtllm":
+		name = "tensorrt_llm"
+	case "llamacpp", "llama.cpp":
+		name = "llama_cpp"
+	}
 	for _, d := range Dialects() {
 		if d.Name == name || name == "" {
 			return d, nil

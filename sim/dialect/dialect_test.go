@@ -68,6 +68,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: a page without engines is not small", row.dialect)
 		}
 	}
+	for short, long := range map[string]string{"trtllm": "tensorrt_llm", "llamacpp": "llama_cpp", "": "vllm"} {
+		if d, err := Lookup(short); err != nil || d.Name != long {
+			t.Errorf("Lookup(%q) = %q, %v; want %s", short, d.Name, err, long)
+		}
+	}
 	if _, err := Lookup("mystery"); err == nil || !strings.Contains(err.Error(), "sglang") {
 		t.Errorf("unknown dialect: %v; want an error that lists the known ones", err)
 	}
