@@ -38,6 +38,7 @@ func Run(ctx context.Context, cfg Config, phases []Phase) error {
 		var n atomic.Uint64
 		cfg.NewID = func() string { return fmt.Sprintf("r%08d", n.Add(1)) }
 	}
+	defer reportPacing(&cfg)
 	for i := range phases {
 		if ctx.Err() != nil {
 			return fmt.Errorf("load before phase %q: %w", phases[i].Name, context.Cause(ctx))

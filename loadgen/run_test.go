@@ -16,6 +16,7 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
+	"github.com/inferencebench/inferencebench/loadgen/pace"
 	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/tasks"
 )
@@ -389,6 +390,42 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run = %v; want it to say %q", err, want)
 		}
+	}
+}
+
+// fixedPacer is a pacer with figures of its own.
+type fixedPacer struct {
+	clock archive.Clock
+	stats pace.Stats
+}
+
+func (p fixedPacer) Stats() pace.Stats { return p.stats }
+
+func (p fixedPacer) Until(ctx context.Context, at archive.Instant) error {
+	timer := time.NewTimer(at.Sub(p.clock.Now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A machine that overshoots is said to.
+func TestPacingIsReported(t *testing.T) {
+	for _, c := range []struct {
+		p99  time.Duration
+		want archive.Severity
+	}{{100 * time.Microsecond, archive.SeverityInfo}, {3 * time.Millisecond, archive.SeverityWarning}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := fixedPacer{archive.NewRunClock(), pace.Stats{Method: pace.MethodThread, Waits: 9, P50: time.Microsecond, P99: c.p99, Max: c.p99}}
+			l, err := start(t.Context(), &server{serve: always(0)}, loadgen.Config{Pacer: p}, loadgen.Phase{Name: "p", Source: once(), Rate: 1, Requests: 2})
+			e, ok := l.find(loadgen.EventPacing)
+			if err != nil || !ok || e.Severity != c.want || e.Fields["p99_ns"] != int64(c.p99) {
+				t.Errorf("P99 %v: %+v, %v, %v; want severity %s", c.p99, e, ok, err, c.want)
+			}
+		})
 	}
 }
 
