@@ -68,7 +68,7 @@ func (m Mix) Answer(prompt string) (string, bool) {
 // Without returns the set without the items that are done already: what is left for a
 // run that goes on after an interruption. It may be empty.
 func (s *Set) Without(done map[string]bool) *Set {
-	rest := &Set{Kind: s.Kind, Name: s.Name, Deferred: s.Deferred}
+	rest := &Set{Kind: s.Kind, Name: s.Name, Deferred: s.Deferred, Samples: s.Samples, Temperature: s.Temperature}
 	for _, it := range s.Items {
 		if !done[it.ID] {
 			rest.Items = append(rest.Items, it)
@@ -84,7 +84,7 @@ func (s *Set) Take(seed uint64, n int) *Set {
 	if n <= 0 || n >= len(s.Items) {
 		return s
 	}
-	part := &Set{Kind: s.Kind, Name: s.Name, Deferred: s.Deferred}
+	part := &Set{Kind: s.Kind, Name: s.Name, Deferred: s.Deferred, Samples: s.Samples, Temperature: s.Temperature}
 	for _, i := range s.order(seed, 0)[:n] {
 		part.Items = append(part.Items, s.Items[i])
 	}

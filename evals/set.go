@@ -33,6 +33,11 @@ type Set struct {
 	// Deferred is true when scoring an answer costs more than a moment, as running code
 	// does: score such a set after the measured window, never inside it.
 	Deferred bool
+	// Samples is how often each item is asked in a row, for pass@k with k above 1; below 2
+	// is once. Temperature is what to sample with; 0 is greedy, where more than one sample
+	// shows nothing but the server's own noise.
+	Samples     int
+	Temperature float64
 
 	once     sync.Once
 	byID     map[string]int
@@ -64,8 +69,9 @@ func (s *Set) Item(id string) (*Item, bool) {
 // item once before any comes again, and a new order each time round. Repeats add load
 // but no evidence. It must not be called on an empty set.
 func (s *Set) Source(seed uint64) tasks.Source {
-	n := uint64(len(s.Items))
+	n, samples := uint64(len(s.Items)), uint64(max(1, s.Samples))
 	return tasks.SourceFunc(func(i uint64) tasks.Session {
+		i /= samples
 		return &single{turn: s.turn(s.order(seed, i/n)[i%n])}
 	})
 }
@@ -84,7 +90,7 @@ func (s *Set) turn(i int) tasks.Turn {
 		System:      it.System,
 		User:        it.Prompt,
 		MaxTokens:   it.MaxTokens,
-		Temperature: archive.Some(0.0),
+		Temperature: archive.Some(s.Temperature),
 	}
 }
 

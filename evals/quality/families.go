@@ -34,6 +34,46 @@ type Family struct {
 	Load stats.LoadTrend `json:"load"`
 }
 
+// PassAtK returns, for each set, the mean over its items of the unbiased chance that one
+// of k samples is right. Items with fewer than k scored samples are left out; a set
+// without any other is not in the result.
+func PassAtK(all []archive.Checkpoint, k int) map[string]float64 {
+	type count struct{ n, right int }
+	sets := map[string]map[string]*count{}
+	for _, c := range all {
+		score, ok := c.Score.Get()
+		if !ok {
+			continue
+		}
+		if sets[c.Set] == nil {
+			sets[c.Set] = map[string]*count{}
+		}
+		it := sets[c.Set][c.Item]
+		if it == nil {
+			it = &count{}
+			sets[c.Set][c.Item] = it
+		}
+		it.n++
+		if score >= 0.5 {
+			it.right++
+		}
+	}
+	out := map[string]float64{}
+	for set, items := range sets {
+		sum, n := 0.0, 0
+		for _, it := range items {
+			if it.n >= k && k > 0 {
+				sum += stats.PassAtK(it.n, it.right, k)
+				n++
+			}
+		}
+		if n > 0 {
+			out[set] = sum / float64(n)
+		}
+	}
+	return out
+}
+
 // loadLevels is how many levels of load accuracy is told apart by.
 const loadLevels = 4
 

@@ -206,3 +206,14 @@ func TestBrokenRepliesOfSimulator(t *testing.T) {
 		}
 	}
 }
+
+func TestPassAtK(t *testing.T) {
+	var all []archive.Checkpoint
+	for i, right := range []float64{1, 0, 0, 1, 1, 1} { // a: 1 of 3, b: 3 of 3
+		all = append(all, archive.Checkpoint{Set: "s", Item: string(rune('a' + i/3)), Score: archive.Some(right)})
+	}
+	all = append(all, archive.Checkpoint{Set: "s", Item: "c", Score: archive.Some(1.0)}, archive.Checkpoint{Set: "t", Item: "d"})
+	if got := PassAtK(all, 2); len(got) != 1 || got["s"] < 0.833 || got["s"] > 0.834 {
+		t.Errorf("PassAtK(2) = %v; want (2/3 + 1)/2 for s alone", got)
+	}
+}

@@ -84,7 +84,7 @@ func (r *run) set(ctx context.Context, i int, s *evals.Set) error {
 		return nil
 	}
 	var later []*archive.Request
-	err := r.send(ctx, fmt.Sprintf("%d-%s", i+1, s.Kind), part.Source(r.o.Seed), len(part.Items), r.o.Concurrency, func(rec *archive.Request) {
+	err := r.send(ctx, fmt.Sprintf("%d-%s", i+1, s.Kind), part.Source(r.o.Seed), len(part.Items)*max(1, part.Samples), r.o.Concurrency, func(rec *archive.Request) {
 		if part.Deferred {
 			r.mu.Lock()
 			later = append(later, rec)

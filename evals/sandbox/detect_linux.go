@@ -66,6 +66,10 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		abi = 0
 		missing = append(missing, landlockNote(err))
 	}
+	groups, groupErr := findCgroups("/proc/self/mountinfo", "/proc/self/cgroup")
+	if groupErr != nil {
+		missing = append(missing, "no cgroup limits ("+groupErr.Error()+")")
+	}
 	var reasons []string
 	for _, py := range pythons(o.Python) {
 		base, version, err := interpreter(ctx, py)
@@ -79,6 +83,9 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 				continue
 			}
 			r := newRunner(base, mode, version, o)
+			if groupErr == nil {
+				r.groups = &groups
+			}
 			if err := r.probe(ctx); err != nil {
 				reasons = append(reasons, fmt.Sprintf("%s with %s: %v", mode, py, err))
 				continue

@@ -29,6 +29,8 @@ type process struct {
 	drains  sync.WaitGroup
 	started time.Time
 
+	group    *group // nil without cgroups
+	hungry   bool   // the kernel killed it for memory
 	ended    bool
 	state    *os.ProcessState
 	starved  bool
@@ -43,8 +45,21 @@ func (e *errSetup) Error() string { return "sandbox set-up: " + e.why }
 // start launches one helper and waits until it has become Python. The caller's goroutine
 // must be locked to its thread until the process has ended: the kernel kills the helper
 // when the thread that made it dies.
-func start(s spec, slot int, deadline time.Time) (*process, error) {
+func start(s spec, cg *cgroups, slot int, deadline time.Time) (*process, error) {
 	p := &process{started: time.Now(), out: &capture{}, deadline: deadline}
+	if cg != nil {
+		g, err := cg.make(s.Memory)
+		if err != nil {
+			return nil, &errSetup{err.Error()}
+		}
+		p.group = g
+	}
+	started := false
+	defer func() {
+		if !started && p.group != nil {
+			p.group.remove()
+		}
+	}()
 	childCalls, calls, err := pipe(true)
 	if err != nil {
 		return nil, err
@@ -89,6 +104,16 @@ func start(s spec, slot int, deadline time.Time) (*process, error) {
 		ExtraFiles:  []*os.File{childCalls, childReplies, childSpec, childStatus},
 		SysProcAttr: attributes(s.Mode, slot),
 	}
+	if p.group != nil {
+		dir, err := os.Open(p.group.dir)
+		if err != nil {
+			specW.Close()
+			p.close()
+			return nil, &errSetup{err.Error()}
+		}
+		defer dir.Close()
+		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+	}
 	if err := p.cmd.Start(); err != nil {
 		specW.Close()
 		p.close()
@@ -112,6 +137,7 @@ func start(s spec, slot int, deadline time.Time) (*process, error) {
 		p.close()
 		return nil, &errSetup{strings.TrimSpace(fmt.Sprint(string(why), " ", errors.Join(err, readErr)))}
 	}
+	started = true
 	return p, nil
 }
 
@@ -267,6 +293,10 @@ func (p *process) died() {
 func (p *process) wait() {
 	_ = p.cmd.Wait()
 	p.state = p.cmd.ProcessState
+	if p.group != nil {
+		p.hungry = p.group.exhausted()
+		p.group.remove()
+	}
 }
 
 func (p *process) close() {

@@ -34,7 +34,8 @@ type Runner struct {
 	limits  Limits
 	slots   chan int
 	alone   chan struct{}
-	mark    string // an argument that lets a test find its own processes; "" for none
+	groups  *cgroups // nil where cgroups cannot be used
+	mark    string   // an argument that lets a test find its own processes; "" for none
 }
 
 // Support says what the runner found and uses.
@@ -93,7 +94,7 @@ func (r *Runner) once(ctx context.Context, p Program, slot int) (res Result, sta
 	defer func() { res.Wall = time.Since(began) }()
 
 	var err error
-	if j.cand, err = start(r.specFor(candidatePy), slot, deadline); err != nil {
+	if j.cand, err = start(r.specFor(candidatePy), r.groups, slot, deadline); err != nil {
 		return Result{Outcome: Infra, Detail: escape(err.Error())}, false
 	}
 	defer j.cand.finish()
@@ -150,7 +151,7 @@ func (j *judgement) decide(slot int, deadline time.Time) Result {
 	default:
 		return junk()
 	}
-	if j.judge, err = start(j.r.specFor(judgePy), slot, deadline); err != nil {
+	if j.judge, err = start(j.r.specFor(judgePy), j.r.groups, slot, deadline); err != nil {
 		return Result{Outcome: Infra, Detail: escape(err.Error())}
 	}
 	defer j.judge.finish()
@@ -250,6 +251,9 @@ func (j *judgement) candidateDied(err error) Result {
 	j.cand.died()
 	if j.cand.out.flooded() {
 		return Result{Outcome: Output, Detail: fmt.Sprintf("printed more than %d MiB", killOutput>>20)}
+	}
+	if j.cand.hungry {
+		return Result{Outcome: Memory, Detail: "killed by the kernel at the memory limit"}
 	}
 	return ended(j.cand.state, j.cand.cpu(), j.r.limits.CPU)
 }
