@@ -32,7 +32,7 @@ func estimateOf(a *archive.Analysis, id, stat string) (archive.Estimate, string)
 func stat1(m *archive.Metric, stat string) archive.Estimate {
 	e, ok := m.Stats[stat]
 	switch {
-	case !ok && m.N == 0:
+	case !ok && m.N == 0 && len(m.Stats) == 0:
 		return archive.Estimate{Reason: "no values"}
 	case !ok:
 		return archive.Estimate{Reason: "not computed"}

@@ -43,3 +43,15 @@ func TestSweepNeedsThreeLoads(t *testing.T) {
 		t.Errorf("points %v in %q; want five in order", points, unit)
 	}
 }
+
+func TestTableWithoutAWholeHasItsOwnNumbers(t *testing.T) {
+	k := keys(climbing(1, 8, 32, 128))
+	if len(k) != 3 || k[0].Number != "4" || k[1].Number != "1320" || k[1].Sub != "at c128" && k[1].Sub != "at c32" || k[2].Number != "33" {
+		t.Errorf("keys %+v; want 4 loads, 1320 tok/s at best, 33 reached", k)
+	}
+	a := climbing(1, 8, 32)
+	a.Counts.Planned = 10
+	if keys(a)[0].Label == "Loads" {
+		t.Error("a run with requests is shown as a table")
+	}
+}

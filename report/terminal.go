@@ -46,7 +46,7 @@ func (p *paper) warnings(run *archive.Run, a *archive.Analysis) {
 	case archive.StateComplete:
 	}
 	for _, g := range sortedGates(a) {
-		if passed, known := g.Passed.Get(); known && !passed {
+		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
 			p.wrapped("GATE FAILED", red, 12, g.Message+" ("+g.ID+": "+g.Observed+", limit "+g.Limit+")")
 		}
 	}

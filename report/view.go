@@ -170,7 +170,7 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 	case archive.StateComplete:
 	}
 	for _, g := range sortedGates(a) {
-		if passed, known := g.Passed.Get(); known && !passed {
+		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
 			out = append(out, alert{"bad", "Gate failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
 		}
 	}
@@ -183,7 +183,46 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 // keys are the three numbers that matter: how long people wait, how much the server
 // gives, and what is worst among failures, objectives and quality.
 func keys(a *archive.Analysis) []key {
+	if k := tableKeys(a); k != nil {
+		return k
+	}
 	return []key{waitKey(a), outputKey(a), worstKey(a)}
+}
+
+// tableKeys are the numbers of an analysis that has phases and nothing over the whole,
+// such as an imported sweep: the span of loads, the best throughput, what was reached.
+// They are nil for any other.
+func tableKeys(a *archive.Analysis) []key {
+	points, unit := sweepPoints(a)
+	if len(points) == 0 || a.Counts.Planned > 0 {
+		return nil
+	}
+	first, last := points[0], points[len(points)-1]
+	what := "concurrency"
+	if unit != "" {
+		what = unit
+	}
+	out := []key{{Label: "Loads", Number: itoa(len(points)), Sub: what + " " + quantity.Digits(first.asked, 3) + " to " + quantity.Digits(last.asked, 3)}}
+	best := key{Label: "Highest output throughput", Number: "–", Class: "unknown", Sub: "not in the file"}
+	top := math.Inf(-1)
+	for _, p := range points {
+		if m, ok := metricOf(a, "phase:"+p.w.Phase, "output_rate"); ok {
+			if v, known := m.Stats["value"].Value.Get(); known && v > top {
+				top = v
+				best = key{Label: best.Label, Sub: "at " + p.w.Load}
+				best.Number, best.Unit = quantity.Split(v, m.Unit)
+			}
+		}
+	}
+	reached := key{Label: "Reached at the highest load", Number: "–", Class: "unknown", Sub: "not computable from the file"}
+	got := last.w.EffectiveConcurrency
+	if unit != "" {
+		got = last.w.AchievedRate
+	}
+	if v, ok := got.Get(); ok {
+		reached = key{Label: reached.Label, Number: quantity.Digits(v, 3), Unit: unit, Sub: "of " + quantity.Digits(last.asked, 3) + " asked"}
+	}
+	return append(out, best, reached)
 }
 
 func waitKey(a *archive.Analysis) key {
@@ -272,6 +311,9 @@ func blockRows(a *archive.Analysis) []blockRow {
 	rows := []blockRow{
 		{Label: "Successful requests", Value: quantity.Int(c.OK), Note: "of " + quantity.Int(c.Planned) + " planned" + kinds(c.ByKind)},
 		{Label: "Failed requests", Value: quantity.Int(c.Failed), Note: failureList(serverFailures(c))},
+	}
+	if c.Planned == 0 {
+		rows = nil // the source does not count requests
 	}
 	if c.Cancelled > 0 {
 		rows = append(rows, blockRow{Label: "Cancelled requests", Value: quantity.Int(c.Cancelled), Note: "open or not sent when the run ended"})

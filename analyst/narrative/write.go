@@ -51,6 +51,9 @@ func (n *narrator) say(k Kind, cites []string, en, zh string) {
 
 func (n *narrator) counts() {
 	c := n.a.Counts
+	if c.Planned == 0 {
+		return
+	}
 	n.say(Observation, []string{"C"},
 		fmt.Sprintf("%d of %d requests succeeded and %d failed.", c.OK, c.Planned, c.Failed),
 		fmt.Sprintf("共 %d 个请求，成功 %d 个，失败 %d 个。", c.Planned, c.OK, c.Failed))
