@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os/exec"
+	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
@@ -58,7 +60,7 @@ func Attach(ctx context.Context, w Wanted) (Attached, error) {
 		pages = append([]string{w.Server.MetricsURL}, pages...)
 	}
 	for _, page := range pages {
-		a.Sources = append(a.Sources, NewEngine(w.Client, page, w.Header, w.Server.Adapter))
+		a.Sources = append(a.Sources, NewEngine(w.Client, page, headerFor(page, w), w.Server.Adapter))
 	}
 	a.slots(ctx, w)
 	pid, local := proc.Find(proc.Root, w.Server.Base)
@@ -89,6 +91,17 @@ func Attach(ctx context.Context, w Wanted) (Attached, error) {
 		a.note("traces", "takes request spans in at http://%s/v1/traces", r.Addr())
 	}
 	return a, nil
+}
+
+// headerFor is what may be sent to a page: the server's headers, which may hold its key, go
+// to the server's own host alone.
+func headerFor(page string, w Wanted) http.Header {
+	p, err1 := url.Parse(page)
+	s, err2 := url.Parse(w.Server.Base)
+	if err1 != nil || err2 != nil || !strings.EqualFold(p.Hostname(), s.Hostname()) {
+		return nil
+	}
+	return w.Header
 }
 
 func (a *Attached) note(code, format string, args ...any) {
@@ -122,7 +135,7 @@ func (a *Attached) gpus(ctx context.Context, w Wanted, pid int, local bool) {
 		}
 	}
 	if w.GPUPage != "" {
-		a.page(ctx, gpu.Page(w.Client, w.GPUPage, w.Header, visible))
+		a.page(ctx, gpu.Page(w.Client, w.GPUPage, headerFor(w.GPUPage, w), visible))
 		return
 	}
 	sources, gpus, note := OpenGPUs()

@@ -62,3 +62,14 @@ func TestAttach(t *testing.T) {
 		t.Error("a log of an unknown kind is no error")
 	}
 }
+
+func TestKeyGoesToTheServerAlone(t *testing.T) {
+	w := Wanted{Header: http.Header{"Authorization": {"Bearer k"}}, Server: engines.Identity{Base: "http://gpu-box:8000"}}
+	for page, want := range map[string]bool{
+		"http://gpu-box:8000/metrics": true, "http://GPU-box:8081/metrics": true, "http://gpu-box.evil:9400/metrics": false, "http://other:9400/metrics": false, "::": false,
+	} {
+		if got := headerFor(page, w) != nil; got != want {
+			t.Errorf("headers go to %s: %v; want %v", page, got, want)
+		}
+	}
+}

@@ -42,13 +42,17 @@ func TestLive(t *testing.T) {
 	if id.MetricsURL == "" {
 		t.Fatal("no metrics page")
 	}
+	all, err := monitor.Attach(t.Context(), monitor.Wanted{Client: client, Server: id, NoGPU: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var (
 		mu      sync.Mutex
 		samples []archive.Sample
 	)
 	m := monitor.Start(t.Context(), monitor.Config{
 		Clock: archive.NewRunClock(), Interval: 200 * time.Millisecond,
-		Sources: []monitor.Source{monitor.NewEngine(client, id.MetricsURL, nil, id.Adapter)},
+		Sources: slices.DeleteFunc(all.Sources, func(s monitor.Source) bool { return s.Kind() != archive.SourceEngine }),
 		Sample: func(s archive.Sample) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -60,9 +64,11 @@ func TestLive(t *testing.T) {
 	m.Stop()
 
 	first, low, high := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	failed := 0
 	for _, s := range samples {
 		if s.Error != "" {
-			t.Errorf("sample failed: %s", s.Error)
+			t.Logf("sample failed: %s", s.Error)
+			failed++
 		}
 		for name, v := range s.Values {
 			if _, ok := first[name]; !ok {
@@ -70,6 +76,9 @@ func TestLive(t *testing.T) {
 			}
 			low[name], high[name] = min(low[name], v), max(high[name], v)
 		}
+	}
+	if 10*failed > len(samples) {
+		t.Errorf("%d of %d samples failed", failed, len(samples))
 	}
 	var changed, still []string
 	for _, sig := range engines.Canonical() {

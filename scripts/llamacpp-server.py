@@ -47,6 +47,7 @@ def parse_args():
     p.add_argument("--parallel", type=int, default=4, help="slots: requests that decode together")
     p.add_argument("--ctx", type=int, default=8192, help="tokens of context, shared evenly by the slots")
     p.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) - 1), help="CPU threads")
+    p.add_argument("--speculate", action="store_true", help="speculative decoding, with the model as its own draft model")
     p.add_argument("--api-key", help="bearer key that the server asks for")
     p.add_argument("--with-parent", action="store_true", help="stop when the starting process is gone")
     p.add_argument("--timeout", type=float, default=120, help="seconds to wait for the server to be ready")
@@ -111,6 +112,10 @@ def main():
     p.endpoint_props = True
     p.use_jinja = True
     p.n_gpu_layers = 0
+    if a.speculate:
+        p.speculative.types = [xlc.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE]
+        p.speculative.draft.mparams.path = model
+        p.speculative.draft.n_max = 3
     if a.api_key:
         p.api_keys = [a.api_key]
 
