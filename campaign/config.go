@@ -33,6 +33,10 @@ type Config struct {
 	// gate fails. Unset, errors are reported but gate nothing.
 	MaxErrorRate *float64 `yaml:"max_error_rate" json:"max_error_rate"`
 
+	// Find searches instead of running the phases: "max-rate" finds the largest rate that
+	// meets SLO, with the first phase's limits on requests, time and open requests.
+	Find string `yaml:"find" json:"find,omitempty"`
+
 	// Phases run one after the other.
 	Phases []Phase `yaml:"phases" json:"phases"`
 }

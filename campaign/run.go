@@ -19,6 +19,7 @@ import (
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/pace"
+	"github.com/inferencebench/inferencebench/loadgen/search"
 	"github.com/inferencebench/inferencebench/monitor"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Getenv func(string) string
 	// Tool identifies the program in the manifest.
 	Tool archive.Tool
+	// Searching is told of each step of a search; nil is told nothing.
+	Searching func(string)
 	// Started is called once, when the server answered and the run directory exists.
 	Started func(Start)
 }
@@ -50,6 +53,8 @@ type Result struct {
 	Dir         string
 	Interrupted bool
 	Reason      string // why it was interrupted
+	// Found is the outcome of a search; nil when none was asked for.
+	Found *search.Answer
 }
 
 // Run carries out one campaign. It returns an error when the run could not start: a
@@ -147,13 +152,18 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	if r.opts.Started != nil {
 		r.opts.Started(Start{Dir: dir, Manifest: manifest, Config: r.cfg, Clock: r.clock, Live: &r.live, Phase: r.current})
 	}
-	loadErr := loadgen.Run(ctx, r.load(), phases)
+	res := &Result{Dir: dir}
+	var loadErr error
+	if r.cfg.Find == FindMaxRate {
+		res.Found, loadErr = r.find(ctx, source)
+	} else {
+		loadErr = loadgen.Run(ctx, r.load(), phases)
+	}
 	watch.Stop()
 	if r.items != nil {
 		r.items.finish(ctx, r.w.Checkpoint)
 	}
 
-	res := &Result{Dir: dir}
 	switch {
 	case loadErr != nil && context.Cause(ctx) != nil:
 		res.Interrupted, res.Reason = true, context.Cause(ctx).Error()

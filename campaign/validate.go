@@ -63,7 +63,17 @@ func (c *Config) Validate() error {
 	v := &validator{}
 	v.target(c.Target)
 	v.workload(c.Workload)
-	v.phases(c.Phases, c.Checkpoints.Only)
+	switch {
+	case c.Find == FindMaxRate:
+		if _, err := limits(c.SLO); err != nil {
+			v.add("slo", "%v", err)
+		}
+		v.phases(c.Phases, true)
+	case c.Find != "":
+		v.add("find", "%q is not known: use %s", c.Find, FindMaxRate)
+	default:
+		v.phases(c.Phases, c.Checkpoints.Only)
+	}
 	if c.Out == "" {
 		v.add("out", "is empty: name the folder for run directories, such as %s", DefaultOut)
 	}

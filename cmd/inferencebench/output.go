@@ -43,7 +43,7 @@ func newOutput(cmd *cobra.Command, format string, quiet bool) *output {
 func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
 	progress := newProgress(o)
 	res, err := campaign.Run(ctx, c, campaign.Options{
-		Log: o.log, Tool: archive.Tool{Version: version}, Started: progress.start,
+		Log: o.log, Tool: archive.Tool{Version: version}, Started: progress.start, Searching: progress.note,
 	})
 	progress.stop()
 	if err != nil {
@@ -55,6 +55,15 @@ func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
 	}
 	if res.Interrupted {
 		return withCode(exitInterrupted, fmt.Errorf("the run was interrupted (%s); what was recorded is in %s", res.Reason, res.Dir))
+	}
+	if f := res.Found; f != nil {
+		if !o.json {
+			fmt.Fprintln(o.out, campaign.Found(f))
+		}
+		if !f.Known {
+			return withCode(exitUndecided, fmt.Errorf("the search did not find a rate: %s", f.Reason))
+		}
+		return nil // objectives are missed on purpose, on the way to the answer
 	}
 	return gate(a, c)
 }

@@ -51,6 +51,17 @@ func (p *progress) stop() {
 	<-p.done
 }
 
+// note prints a line between two states of the status line.
+func (p *progress) note(msg string) {
+	switch {
+	case p.quiet:
+	case p.tty:
+		fmt.Fprint(p.w, "\r\x1b[K"+msg+"\n")
+	default:
+		fmt.Fprintln(p.w, msg)
+	}
+}
+
 // banner says what is about to be measured.
 func banner(s campaign.Start) string {
 	var b strings.Builder
@@ -59,7 +70,13 @@ func banner(s campaign.Start) string {
 		b.WriteString("SIMULATION: the embedded simulated engine, not a real server. Use --url for yours.\n")
 	}
 	fmt.Fprintf(&b, "Target:  %s  (%s, model %s)\n", m.Server.URL, engineName(m.Server), m.Server.Model)
+	if s.Config.Find != "" {
+		fmt.Fprintf(&b, "Search:  %s within %s\n", s.Config.Find, strings.Join(s.Config.SLO, " && "))
+	}
 	for _, ph := range s.Config.Phases {
+		if s.Config.Find != "" {
+			break
+		}
 		fmt.Fprintf(&b, "Phase:   %s: %s, %s\n", ph.Name, ph.Load(), extent(ph))
 	}
 	for _, n := range m.Notes {

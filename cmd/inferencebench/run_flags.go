@@ -41,6 +41,7 @@ type runFlags struct {
 	ignoreEOS          bool
 	temperature        float64
 	seed               uint64
+	find               string
 	slo                []string
 	goodput            []string
 	maxErrorRate       float64
@@ -148,6 +149,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.noStream, "no-stream", false, "ask for whole answers instead of streams")
 
 	s.StringArrayVar(&f.slo, "slo", nil, "objective such as 'ttft_p99<500ms'; repeatable; a missed one exits 1")
+	s.StringVar(&f.find, "find", "", "max-rate: search for the largest rate that meets --slo, with an interval")
 	s.StringArrayVar(&f.goodput, "goodput", nil, "per-request limits in milliseconds, as vLLM writes them: 'ttft:200 tpot:20'")
 	s.Float64Var(&f.maxErrorRate, "max-error-rate", 0, "share of failed requests above which the run exits 1")
 	s.BoolVar(&f.checkpoints, "checkpoints", true, "send scored items inside the load")
@@ -178,6 +180,12 @@ func (f *runFlags) changed(name string) bool { return f.set.Changed(name) }
 
 // base returns the campaign that flags and file start from.
 func (f *runFlags) base() *campaign.Config {
+	if f.changed("find") {
+		c := campaign.Default()
+		c.Workload.Turns = "1" // the rate is of sessions, and then also of requests
+		c.Phases[0].Duration = 0
+		return c
+	}
 	shaped := slices.ContainsFunc(shapeFlags, f.changed) || f.changed("trace")
 	if !f.changed("url") && !f.changed("host") && !shaped {
 		return campaign.Demo()
@@ -236,6 +244,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	if f.changed("slo") || f.changed("goodput") {
 		c.SLO = append(slices.Clone(f.slo), f.goodput...)
 	}
+	assign(f, "find", &c.Find, f.find)
 	if f.changed("max-error-rate") {
 		c.MaxErrorRate = &f.maxErrorRate
 	}
@@ -371,6 +380,9 @@ func (f *runFlags) blame(err error) error {
 			if field == p.Field && f.changed(flag) {
 				out[i].Flag = "--" + flag
 			}
+		}
+		if strings.HasPrefix(p.Field, "slo") && f.changed("find") && !f.changed("slo") {
+			out[i].Flag = "--find"
 		}
 		if strings.HasPrefix(p.Field, "slo[") && (f.changed("slo") || f.changed("goodput")) {
 			out[i].Flag = "--slo"

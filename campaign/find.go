@@ -1,0 +1,139 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/inferencebench/inferencebench/analyst/metrics"
+	"github.com/inferencebench/inferencebench/analyst/slo"
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/loadgen"
+	"github.com/inferencebench/inferencebench/loadgen/search"
+	"github.com/inferencebench/inferencebench/tasks"
+)
+
+// FindMaxRate is the value of Config.Find that searches for the largest sustainable rate.
+const FindMaxRate = "max-rate"
+
+// Kinds of events that tell of a search.
+const (
+	EventSearchProbe  = "search_probe"  // one probe was carried out
+	EventSearchAnswer = "search_answer" // what the search found
+)
+
+// limits are the per-request limits behind the campaign's objectives. The error names an
+// objective that says nothing about a single request.
+func limits(exprs []string) ([]slo.Limit, error) {
+	var out []slo.Limit
+	for _, s := range exprs {
+		e, err := slo.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		ls, whole := e.Limits()
+		if !whole || len(ls) == 0 {
+			return nil, fmt.Errorf("slo %q: a search needs limits that a request meets or misses, such as ttft_p99<500ms", s)
+		}
+		out = append(out, ls...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("a search for the largest rate needs an objective, such as --slo 'ttft_p99<500ms && tpot_p95<40ms'")
+	}
+	return out, nil
+}
+
+// misses says which limits an ok request misses: bit i for limit i.
+func misses(limits []slo.Limit) func(*archive.Request) uint64 {
+	defs := map[string]metrics.Def{}
+	for _, d := range metrics.Defs() {
+		defs[d.ID] = d
+	}
+	return func(r *archive.Request) uint64 {
+		row := metrics.RowOf(r)
+		var bits uint64
+		for i, l := range limits {
+			v, known := defs[l.Metric].Of(&row)
+			if strings.HasPrefix(defs[l.Metric].Unit, "ms") {
+				v /= 1000
+			}
+			if known && !l.Meets(v) {
+				bits |= 1 << i
+			}
+		}
+		return bits
+	}
+}
+
+// find searches for the largest sustainable rate with the first phase's shape.
+func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, error) {
+	ls, err := limits(r.cfg.SLO)
+	if err != nil {
+		return nil, err
+	}
+	cfg := search.Config{}
+	for _, l := range ls {
+		cfg.Limits = append(cfg.Limits, search.Limit{Name: l.String(), Allowed: l.Allowed})
+	}
+	p := r.cfg.Phases[0]
+	if p.Requests > 0 { // a bound on the whole search
+		cfg.Budget = p.Requests
+		cfg.LevelRequests = max(200, p.Requests/10)
+		cfg.RefineRequests = max(200, p.Requests/10)
+		cfg.ConfirmRequests = max(200, p.Requests/10)
+	}
+	m, err := search.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	load := &search.Load{
+		Config: r.load(),
+		Phase:  loadgen.Phase{Source: source, MaxInFlight: p.MaxInFlight, Drain: time.Duration(p.Drain)},
+		Misses: misses(ls),
+	}
+	if p.Duration > 0 { // as long as the user gives it; what was found by then is the answer
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(p.Duration), errSearchTime)
+		defer cancel()
+	}
+	a, err := search.Drive(ctx, m, load, func(p search.Probe, res search.Result) {
+		fields := map[string]any{"stage": string(p.Stage), "concurrency": p.Concurrency, "rate": p.Rate, "throughput": res.Throughput, "client_limited": res.ClientLimited}
+		msg := fmt.Sprintf("%s: concurrency %d gives %.2f/s", p.Stage, p.Concurrency, res.Throughput)
+		if res.Level != nil {
+			d := res.Level.Decide().String()
+			fields["decision"] = d
+			msg = fmt.Sprintf("%s: %.2f/s: %s", p.Stage, p.Rate, d)
+		}
+		r.w.Event(archive.Event{T: r.clock.Now(), Kind: EventSearchProbe, Severity: archive.SeverityInfo, Source: "search", Message: msg, Fields: fields})
+		if r.opts.Searching != nil {
+			r.opts.Searching(msg)
+		}
+	})
+	if context.Cause(ctx) == errSearchTime {
+		err = nil
+	}
+	r.w.Event(archive.Event{
+		T: r.clock.Now(), Kind: EventSearchAnswer, Severity: archive.SeverityInfo, Source: "search", Message: Found(&a),
+		Fields: map[string]any{
+			"known": a.Known, "rate": a.Rate, "low": a.Low, "high": a.High, "confidence": a.Confidence, "precise": a.Precise,
+			"saturation": a.Saturation, "confirmed": a.Confirmed.String(), "binding": a.Binding, "requests": a.Requests, "reason": a.Reason,
+		},
+	})
+	return &a, err
+}
+
+// errSearchTime ends a search whose time is up.
+var errSearchTime = fmt.Errorf("the time for the search is up")
+
+// Found says what a search found, in a sentence.
+func Found(a *search.Answer) string {
+	switch {
+	case !a.Known:
+		return "The largest sustainable rate is not known: " + a.Reason
+	case !a.Precise:
+		return fmt.Sprintf("The largest sustainable rate is between %.2f and %.2f sessions/s, best guess %.2f (%.0f %% interval, wider than asked); %s fails first.", a.Low, a.High, a.Rate, 100*a.Confidence, a.Binding)
+	default:
+		return fmt.Sprintf("The largest sustainable rate is %.2f sessions/s, between %.2f and %.2f (%.0f %% interval); %s fails first; confirmation at the lower end: %s.", a.Rate, a.Low, a.High, 100*a.Confidence, a.Binding, a.Confirmed)
+	}
+}
