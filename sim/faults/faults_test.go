@@ -273,3 +273,40 @@ func TestOtherHardware(t *testing.T) {
 		}
 	}
 }
+
+func TestDialectsShowWhatTheyHave(t *testing.T) {
+	for _, row := range []struct {
+		dialect, has, lacks string
+		missing             []string // of F05's signals
+	}{
+		{"vllm", "itl_sum", "", nil},
+		{"sglang", "ttft_sum", "iteration_tokens_sum", nil},
+		{"tgi", "queue_time_sum", "preemptions_total", nil},
+		{"tensorrt_llm", "prefill_time_sum", "preemptions_total", nil},
+		{"llama_cpp", "requests_running", "ttft_sum", []string{"kv_cache_usage"}},
+	} {
+		r := play(t, "F05", Options{Severity: Mid, Seed: 1, Dialect: row.dialect, Duration: 30 * time.Second})
+		for _, s := range r.Samples {
+			if s.Source != archive.SourceEngine {
+				continue
+			}
+			_, has := s.Values[row.has]
+			_, lacks := s.Values[row.lacks]
+			if !has || lacks {
+				t.Fatalf("%s: has %s %v, has %s %v", row.dialect, row.has, has, row.lacks, lacks)
+			}
+		}
+		if r.Manifest.Server.Engine != row.dialect || !slices.Equal(r.Truth.Missing, row.missing) {
+			t.Errorf("%s: engine %q, missing %v; want %v", row.dialect, r.Manifest.Server.Engine, r.Truth.Missing, row.missing)
+		}
+	}
+}
+
+// Every signal that a condition names exists when nothing is withheld.
+func TestSignalsExist(t *testing.T) {
+	for _, c := range Conditions() {
+		if r := play(t, c.ID, Options{Severity: Low, Seed: 1, Duration: 20 * time.Second}); len(r.Truth.Missing) > 0 {
+			t.Errorf("%s: its signals %v are in no sample", c.ID, r.Truth.Missing)
+		}
+	}
+}

@@ -27,6 +27,9 @@ type Options struct {
 	Windows bool
 	// Distract adds anomalies that are true but irrelevant.
 	Distract []Distractor
+	// Dialect is the engine whose signals are shown: one that exposes fewer leaves more to
+	// infer. "" is vLLM, which exposes all.
+	Dialect string
 	// Withhold drops all samples of these sources ("engine", "gpu", "host", "client").
 	Withhold []string
 }
@@ -40,6 +43,7 @@ type Truth struct {
 	Secondary  []string        `json:"secondary,omitempty"`
 	Chain      []string        `json:"chain"`
 	Signals    []string        `json:"signals"`
+	Missing    []string        `json:"missing,omitempty"` // of Signals: in no sample, so that "undecided" is right too
 	Severity   string          `json:"severity"`
 	Seed       uint64          `json:"seed"`
 	Knob       string          `json:"knob"` // what was turned
@@ -85,6 +89,10 @@ func Play(ctx context.Context, id string, opt Options) (*Run, error) {
 	if err := r.manifest(s, opt); err != nil {
 		return nil, err
 	}
+	if err := r.speak(opt.Dialect); err != nil {
+		return nil, fmt.Errorf("fault %s: %w", cond.ID, err)
+	}
+	r.Truth.Missing = r.missing(cond.Signals)
 	return r, nil
 }
 
