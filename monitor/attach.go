@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -144,6 +145,9 @@ func (a *Attached) gpus(ctx context.Context, w Wanted, pid int, local bool) {
 		for i, g := range gpus {
 			rs[i] = gpu.Reading{Index: g.Index, UUID: g.UUID, Name: fmt.Sprint(i)}
 		}
+		if visible == "" && local {
+			rs = a.occupied(rs, sources, proc.Tree(proc.Root, pid))
+		}
 		for _, r := range gpu.Used(rs, visible) {
 			var i int
 			_, _ = fmt.Sscan(r.Name, &i)
@@ -163,6 +167,29 @@ func (a *Attached) gpus(ctx context.Context, w Wanted, pid int, local bool) {
 	if note != "" {
 		a.note("no_gpu", "%s", note)
 	}
+}
+
+// occupied keeps the GPUs that one of the processes computes on; all of them where none is
+// seen to, such as a server in a container of its own.
+func (a *Attached) occupied(rs []gpu.Reading, sources []Source, pids []int) []gpu.Reading {
+	var used []gpu.Reading
+	for i, s := range sources {
+		p, ok := s.(interface{ Processes() ([]int, bool) })
+		if !ok {
+			continue
+		}
+		on, ok := p.Processes()
+		if ok && slices.ContainsFunc(on, func(pid int) bool { return slices.Contains(pids, pid) }) {
+			used = append(used, rs[i])
+		}
+	}
+	if len(used) == 0 {
+		return rs
+	}
+	if len(used) < len(rs) {
+		a.note("gpus_used", "the server's processes compute on %d of %d GPUs; only those count", len(used), len(rs))
+	}
+	return used
 }
 
 // page adds GPUs that are read together.

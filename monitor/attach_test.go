@@ -10,6 +10,7 @@ import (
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/monitor/gpu"
 )
 
 func codesOf(notes []archive.Annotation) (out []string) {
@@ -71,5 +72,25 @@ func TestKeyGoesToTheServerAlone(t *testing.T) {
 		if got := headerFor(page, w) != nil; got != want {
 			t.Errorf("headers go to %s: %v; want %v", page, got, want)
 		}
+	}
+}
+
+// held is a GPU with a process on it.
+type held struct {
+	scripted
+	pids []int
+}
+
+func (h *held) Processes() ([]int, bool) { return h.pids, h.pids != nil }
+
+func TestOccupied(t *testing.T) {
+	rs := []gpu.Reading{{Index: 0}, {Index: 1}, {Index: 2}}
+	sources := []Source{&held{pids: []int{7}}, &held{pids: []int{100, 8}}, &held{}}
+	var a Attached
+	if got := a.occupied(rs, sources, []int{99, 100}); len(got) != 1 || got[0].Index != 1 || len(a.Notes) != 1 {
+		t.Errorf("occupied = %v, notes %v; want GPU 1 and a note", got, a.Notes)
+	}
+	if got := a.occupied(rs, sources, []int{5}); len(got) != 3 {
+		t.Errorf("no process seen on any: %v; want all", got)
 	}
 }

@@ -74,6 +74,21 @@ func (d *device) instances() (out []*device) {
 	return out
 }
 
+// Processes returns the processes that compute on the GPU.
+func (d *device) Processes() (pids []int, ok bool) {
+	if !d.can("nvmlDeviceGetComputeRunningProcesses") && !d.can("nvmlDeviceGetComputeRunningProcesses_v2") && !d.can("nvmlDeviceGetComputeRunningProcesses_v3") {
+		return nil, false
+	}
+	list, ret := d.dev.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS {
+		return nil, false
+	}
+	for _, p := range list {
+		pids = append(pids, int(p.Pid))
+	}
+	return pids, true
+}
+
 // Read reads one field.
 func (d *device) Read(f Field) (float64, error) {
 	if d.part && f != MemoryUsed && f != MemoryTotal {

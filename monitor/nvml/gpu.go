@@ -28,6 +28,21 @@ type Device interface {
 	Read(Field) (float64, error)
 }
 
+// occupied is a Device that knows which processes compute on it.
+type occupied interface {
+	// Processes returns their ids, as the host counts them; ok is false when it is not told.
+	Processes() (pids []int, ok bool)
+}
+
+// Processes returns the processes that compute on the GPU; ok is false when that is not
+// told.
+func (g *GPU) Processes() (pids []int, ok bool) {
+	if d, is := g.dev.(occupied); is {
+		return d.Processes()
+	}
+	return nil, false
+}
+
 // GPU is a Device as a telemetry source. It is used by one goroutine at a time.
 type GPU struct {
 	dev    Device

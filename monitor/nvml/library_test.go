@@ -70,6 +70,13 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 
+	if pids, ok := gpus[1].Processes(); !ok || len(pids) != 1 || pids[0] != 4001 {
+		t.Errorf("Processes = %v, %v; want 4001", pids, ok)
+	}
+	if pids, ok := gpus[2].Processes(); ok {
+		t.Errorf("Processes of a MIG instance = %v; want unknown", pids)
+	}
+
 	t.Setenv("FAKE_NVML", "lost")
 	if got, err := gpus[0].Read(t.Context()); !errors.Is(err, ErrLost) {
 		t.Errorf("lost mid-run: %v, %v; want ErrLost", got, err)

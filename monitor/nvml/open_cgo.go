@@ -68,6 +68,7 @@ func symbols(lib nvml.Interface) func(name string) bool {
 		"nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo", "nvmlDeviceGetTemperature", "nvmlDeviceGetCurrentClocksEventReasons",
 		"nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetFieldValues", "nvmlDeviceGetMigMode",
 		"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc",
+		"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3",
 		"nvmlGpmSampleGet", "nvmlGpmMetricsGet", "nvmlGpmSampleFree",
 	} {
 		seen[name] = lib.Extensions().LookupSymbol(name) == nil

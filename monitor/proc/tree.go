@@ -117,6 +117,10 @@ type tally struct {
 	processes, threads          int
 }
 
+// Tree returns a process and those that it started, however far down, in order of their
+// ids.
+func Tree(root string, pid int) []int { return (&Source{root: root, pid: pid}).descendants() }
+
 // descendants are the process and those that it started, however far down.
 func (s *Source) descendants() []int {
 	parent := map[int][]int{}

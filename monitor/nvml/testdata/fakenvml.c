@@ -61,3 +61,10 @@ ret_t nvmlDeviceGetMigDeviceHandleByIndex(struct dev *d, unsigned i, struct dev 
     *out = &parts[0];
     return OK;
 }
+struct process { unsigned pid; unsigned long long bytes; unsigned gi, ci; };
+ret_t nvmlDeviceGetComputeRunningProcesses_v3(struct dev *d, unsigned *n, struct process *p) {
+    if (d->part) return UNSUPPORTED;
+    if (*n > 0) { p[0].pid = 4000 + d->index; p[0].bytes = 1; }
+    *n = 1;
+    return OK;
+}
