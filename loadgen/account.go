@@ -132,6 +132,45 @@ func (p *phase) count(rec *archive.Request) {
 	p.settledOne()
 }
 
+// waited completes the wait of a record that came back from the sender. The sender, if it
+// says anything, counts from the intended instant, and so has the wait for the slot in its
+// figure. What is left without the slot is waiting that nobody asked for.
+func (p *phase) waited(rec *archive.Request, slot time.Duration) {
+	inSender := time.Duration(rec.Conn.Wait.Or(0)) - slot
+	if p.slots != nil || rec.Conn.Wait.Known() {
+		rec.Conn.Wait = archive.Some(max(int64(slot), rec.Conn.Wait.Or(0)))
+	}
+	if !rec.T.Send.Known() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.client.waited += max(0, inSender)
+	p.client.served += max(0, rec.T.Done.Sub(rec.T.Send))
+	if !p.client.first.Known() || rec.T.Send < p.client.first {
+		p.client.first = rec.T.Send
+	}
+	p.client.last = max(p.client.last, rec.T.Done)
+}
+
+// client sums what tells whether the client held the load back.
+type client struct {
+	waited, served time.Duration   // inside the client for a connection, and with the server
+	first, last    archive.Instant // send and end
+}
+
+// limited reports that a closed loop of the asked concurrency had fewer requests with the
+// server on average, and that requests waited in the client at the same time: the mean
+// number with the server, by Little's law.
+func (c client) limited(asked int) (effective float64, yes bool) {
+	span := c.last.Sub(c.first)
+	if asked == 0 || span <= 0 {
+		return 0, false
+	}
+	effective = c.served.Seconds() / span.Seconds()
+	return effective, effective < 0.9*float64(asked) && c.waited > (c.waited+c.served)/20
+}
+
 // settledOne counts a planned turn that was sent or never will be, and ends the sends
 // after the last one. p.mu is held.
 func (p *phase) settledOne() {
@@ -214,6 +253,12 @@ func (p *phase) summarise() {
 				map[string]any{"asked_concurrency": p.Concurrency, "reached_concurrency": p.reached},
 				"concurrency %d was asked for and %d was reached", p.Concurrency, p.reached)
 		}
+	}
+	if effective, yes := p.client.limited(min(p.Concurrency, p.reached)); yes {
+		p.emit(now, EventClientLimited, archive.SeverityWarning,
+			map[string]any{"asked_concurrency": p.Concurrency, "effective_concurrency": effective},
+			"the client was the limit: concurrency %d was asked for, and only %.3g requests were with the server on average, while others waited in the client for a connection",
+			p.Concurrency, effective)
 	}
 	if offered, served, yes := p.progress.overloaded(); yes && p.Phase.open() {
 		p.emit(now, EventOverloaded, archive.SeverityWarning, map[string]any{"offered": offered, "served": served},

@@ -73,7 +73,7 @@ func (p *phase) send(ctx context.Context, call *wire.Call, rec *archive.Request)
 			break
 		}
 		if !blank.T.Send.Known() {
-			blank.T.Send = rec.T.Send
+			blank.T.Send, blank.Conn.Wait = rec.T.Send, rec.Conn.Wait
 		}
 		blank.Attempts = append(blank.Attempts, rec.Error)
 		*rec = blank

@@ -18,6 +18,10 @@ const (
 	// EventConcurrency warns that a phase did not or cannot reach the concurrency asked
 	// for. Fields: asked_concurrency, reached_concurrency.
 	EventConcurrency = "concurrency_not_reached"
+	// EventClientLimited warns that requests waited in the client for a connection, so that
+	// the server saw less concurrency than was asked for. Fields: asked_concurrency,
+	// effective_concurrency.
+	EventClientLimited = "client_limited"
 	// EventOverloaded says that sessions arrived faster than they were served. Fields:
 	// offered, served (requests per second).
 	EventOverloaded = "overloaded"

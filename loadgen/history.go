@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -85,8 +86,16 @@ type conversation struct {
 	replyTokens, replyBytes   int
 }
 
-// ask adds the user's turn.
+// ask adds the user's turn, or takes the whole prompt from a turn that gives it.
 func (c *conversation) ask(t *tasks.Turn) {
+	if t.Messages != nil { // a replay: the prompt is what was sent then
+		c.messages, c.bytes = slices.Clone(t.Messages), 0
+		for _, m := range c.messages {
+			c.bytes += len(m.Content)
+		}
+		c.counted = false // the history is not the one that the server counted
+		return
+	}
 	if t.System != "" {
 		system := tasks.Message{Role: "system", Content: t.System}
 		if len(c.messages) > 0 && c.messages[0].Role == "system" {

@@ -80,6 +80,7 @@ type phase struct {
 	inFlight int
 	reached  int // most requests open at once
 	progress progress
+	client   client
 	dropped  bool
 
 	sessions   sync.WaitGroup

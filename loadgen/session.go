@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -106,6 +107,8 @@ func (p *phase) turn(id string, turn int, t *tasks.Turn, chat *conversation, at 
 		T:     archive.Times{Intended: at},
 		Usage: archive.Usage{Source: archive.UsageNone},
 		Asked: archive.Asked{PromptTokens: t.PromptTokens, SharedPrefix: t.SharedPrefix},
+
+		Annotations: slices.Clone(t.Notes),
 	}
 	if t.MaxTokens > 0 {
 		rec.Asked.MaxTokens = archive.Some(t.MaxTokens)
@@ -136,9 +139,7 @@ func (p *phase) settle(ctx context.Context, rec *archive.Request, wait time.Dura
 	if !rec.T.Done.Known() {
 		rec.T.Done = p.cfg.Clock.Now()
 	}
-	if p.slots != nil {
-		rec.Conn.Wait = archive.Some(int64(wait) + rec.Conn.Wait.Or(0))
-	}
+	p.waited(rec, wait)
 	switch rec.Status {
 	case archive.StatusOK:
 		rec.Error = nil

@@ -53,6 +53,22 @@ func TestSessionUsesTheRealReplies(t *testing.T) {
 	}
 }
 
+// A replayed turn gives the whole prompt, whatever was answered before, and its notes.
+func TestReplayedTurnsGiveTheWholePrompt(t *testing.T) {
+	prompt := []tasks.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "as it was"}, {Role: "user", Content: "b"}}
+	note := archive.Annotation{Code: "replayed", Message: "The prompt is a replay."}
+	s := &server{serve: always(time.Second)}
+	l := drive(t, s, loadgen.Phase{Name: "p", Concurrency: 1, Requests: 2, Source: script(
+		tasks.Turn{Messages: prompt[:1]}, tasks.Turn{Messages: prompt, Notes: []archive.Annotation{note}},
+	)})
+	if diff := cmp.Diff([][]tasks.Message{prompt[:1], prompt}, s.calls); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+	if got := l.byIntended()[1].Annotations; !slices.Contains(got, note) {
+		t.Errorf("annotations = %v; want the note of the turn", got)
+	}
+}
+
 // In an open loop sessions arrive whatever the server does, and their later turns follow
 // the replies.
 func TestPartlyOpenLoop(t *testing.T) {
