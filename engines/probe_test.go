@@ -96,7 +96,7 @@ func TestProbeRecognises(t *testing.T) {
 		},
 		{
 			"our own simulator says so before anything else", routes{
-				"GET /v1/models": `{"data":[{"id":"s","owned_by":"inferencebench-simulation","max_model_len":8192}]}`,
+				"GET /v1/models": `{"data":[{"id":"s","owned_by":"inferencebench-sim","max_model_len":8192}]}`,
 				"GET /version":   `{"version":"1"}`, "GET /health": "", "GET /metrics": vllmPage,
 			},
 			"inferencebench_sim", "inferencebench_sim", "1",
