@@ -48,8 +48,16 @@ func sweep(a *archive.Analysis) []template.HTML {
 		}
 		return out
 	}
-	plot := func(id, title, yunit string, lines ...chart.Series) template.HTML {
-		p := &chart.Plot{ID: "s-" + id, Title: title, Note: "Over " + name + ".", XUnit: unit, YUnit: yunit, XLog: log, Height: 190, Group: "sweep", Empty: "The phases do not hold it.", Marks: knees(a, unit)}
+	var out []template.HTML
+	plot := func(id, title, yunit string, lines ...chart.Series) {
+		some := false
+		for _, l := range lines {
+			some = some || slices.ContainsFunc(l.Y, func(v float64) bool { return !math.IsNaN(v) })
+		}
+		if !some {
+			return
+		}
+		p := &chart.Plot{ID: "s-" + id, Title: title, Note: "Over " + name + ".", XUnit: unit, YUnit: yunit, XLog: log, Height: 190, Group: "sweep", Marks: knees(a, unit)}
 		if pad := (xs[len(xs)-1] - xs[0]) * 0.03; !log {
 			p.X = chart.Span{Lo: math.Max(0, xs[0]-pad), Hi: xs[len(xs)-1] + pad}
 		} else {
@@ -62,13 +70,11 @@ func sweep(a *archive.Analysis) []template.HTML {
 				p.Series = append(p.Series, chart.Series{Name: l.Name, Mode: chart.Dots, Color: l.Color, X: xs, Y: l.Y, Silent: true})
 			}
 		}
-		return p.HTML()
+		out = append(out, p.HTML())
 	}
-	out := []template.HTML{
-		plot("rate", "Output throughput", "tok/s", chart.Series{Name: "output tokens", Color: 3, Y: curve("output_rate", "value")}),
-		plot("ttft", "Time to first token", "ms", chart.Series{Name: "median", Color: 1, Y: curve("ttft", "p50")}, chart.Series{Name: "P99", Color: 2, Y: curve("ttft", "p99")}),
-		plot("tpot", "Time per output token", "ms", chart.Series{Name: "median", Color: 1, Y: curve("tpot", "p50")}, chart.Series{Name: "P99", Color: 2, Y: curve("tpot", "p99")}),
-	}
+	plot("rate", "Output throughput", "tok/s", chart.Series{Name: "output tokens", Color: 3, Y: curve("output_rate", "value")})
+	plot("ttft", "Time to first token", "ms", chart.Series{Name: "median", Color: 1, Y: curve("ttft", "p50")}, chart.Series{Name: "P99", Color: 2, Y: curve("ttft", "p99")})
+	plot("tpot", "Time per output token", "ms", chart.Series{Name: "median", Color: 1, Y: curve("tpot", "p50")}, chart.Series{Name: "P99", Color: 2, Y: curve("tpot", "p99")})
 	got := make([]float64, len(points))
 	for i, p := range points {
 		if unit == "" {
@@ -81,7 +87,8 @@ func sweep(a *archive.Analysis) []template.HTML {
 	if unit != "" {
 		title = "Rate that was reached"
 	}
-	return append(out, plot("kept", title, unit, chart.Series{Name: "reached", Color: 1, Y: got}, chart.Series{Name: "asked", Color: 7, Y: slices.Clone(xs), Dashed: true}))
+	plot("kept", title, unit, chart.Series{Name: "reached", Color: 1, Y: got}, chart.Series{Name: "asked", Color: 7, Y: slices.Clone(xs), Dashed: true})
+	return out
 }
 
 // sweepPoints are the phases in order of load; nil when they make no curve. The unit is

@@ -391,16 +391,18 @@ func scopes(a *archive.Analysis) []scopeView {
 
 func radar(a *archive.Analysis) template.HTML {
 	var spokes []chart.Spoke
+	known := 0
 	v := make([]float64, len(a.Radar))
 	for i, x := range a.Radar {
 		spokes = append(spokes, chart.Spoke{Name: x.Name, Title: joinNonEmpty(" ", x.Scale, x.Reason)})
 		v[i] = math.NaN()
 		if f, ok := x.Value.Get(); ok {
 			v[i] = math.Max(0, math.Min(1, f))
+			known++
 		}
 	}
-	if len(spokes) < 3 {
-		return ""
+	if len(spokes) < 3 || known == 0 {
+		return "" // the page says what is unknown, and why, in words
 	}
 	return chart.Radar("radar", spokes, []chart.Shape{{Name: "this run", Color: 1, Values: v}})
 }
