@@ -140,6 +140,7 @@ func (p *phase) waited(rec *archive.Request, slot time.Duration) {
 	if p.slots != nil || rec.Conn.Wait.Known() {
 		rec.Conn.Wait = archive.Some(max(int64(slot), rec.Conn.Wait.Or(0)))
 	}
+	p.lags.add(rec.Conn.Lag)
 	if !rec.T.Send.Known() {
 		return
 	}
@@ -254,6 +255,7 @@ func (p *phase) summarise() {
 				"concurrency %d was asked for and %d was reached", p.Concurrency, p.reached)
 		}
 	}
+	p.reportLag(now)
 	if effective, yes := p.client.limited(min(p.Concurrency, p.reached)); yes {
 		p.emit(now, EventClientLimited, archive.SeverityWarning,
 			map[string]any{"asked_concurrency": p.Concurrency, "effective_concurrency": effective},

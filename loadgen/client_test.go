@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,6 +117,62 @@ func TestB70MemoryIsConstant(t *testing.T) {
 	}
 	if grown := int64(heap()) - int64(early.Load()); grown > 4<<20 {
 		t.Errorf("the heap grew by %d bytes between request %d and %d; want less than 4 MiB", grown, requests/5, requests)
+	}
+}
+
+// B58: against a server that answers at once with 256 chunks, at concurrency 1,000, either
+// the client reads within a millisecond or the run says that it was busy.
+func TestB58BusyClientIsReported(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a million chunks take seconds")
+	}
+	chunk := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":null}]}\n\n"
+	body := []byte(strings.Repeat(chunk, 256) + "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(body)
+	}))
+	defer ts.Close()
+	clock := archive.NewRunClock()
+	client, err := wire.New(wire.Config{BaseURL: ts.URL, Model: "m", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	l := new(log)
+	err = loadgen.Run(t.Context(), loadgen.Config{Clock: clock, Sender: client, Record: l.record, Event: l.event}, []loadgen.Phase{{
+		Name: "p", Source: once(), Concurrency: 1000, Requests: 2000,
+	}})
+	if err != nil || l.count()["ok"] != 2000 {
+		t.Fatalf("records %v, %v; want 2000 ok", l.count(), err)
+	}
+	p99, known := client.Stats().LagP99.Get()
+	e, _ := l.find(loadgen.EventClientLag)
+	t.Logf("read lag P99 %v; %s", p99, e.Message)
+	if known && p99 >= time.Millisecond && e.Severity != archive.SeverityWarning {
+		t.Errorf("read lag P99 is %v and the event is %q of severity %q; want a warning", p99, e.Message, e.Severity)
+	}
+}
+
+// The P99 of the lags decides whether the client was busy.
+func TestClientLagIsReported(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lag  time.Duration
+		want archive.Severity
+	}{{"quick", 50 * time.Microsecond, archive.SeverityInfo}, {"busy", 3 * time.Millisecond, archive.SeverityWarning}, {"unknown", 0, ""}} {
+		s := &server{serve: always(time.Second), reply: func(n int, _ *wire.Call, rec *archive.Request) {
+			if c.lag > 0 {
+				rec.Conn.Lag = archive.Some(int64(c.lag))
+			}
+			if n == 0 && c.lag > 0 {
+				rec.Conn.Lag = archive.Some(int64(time.Hour)) // one in many does not decide
+			}
+		}}
+		l := drive(t, s, loadgen.Phase{Name: "p", Source: once(), Concurrency: 2, Requests: 300})
+		if e, _ := l.find(loadgen.EventClientLag); e.Severity != c.want {
+			t.Errorf("%s: event %q has severity %q; want %q", c.name, e.Message, e.Severity, c.want)
+		}
 	}
 }
 

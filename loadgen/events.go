@@ -22,6 +22,10 @@ const (
 	// the server saw less concurrency than was asked for. Fields: asked_concurrency,
 	// effective_concurrency.
 	EventClientLimited = "client_limited"
+	// EventClientLag tells how long arrived bytes waited for this program, from the longest
+	// such wait of each request, where the kernel stamps arrivals; a warning when its
+	// P99 is over a millisecond. Fields: p50_ns, p99_ns.
+	EventClientLag = "client_lag"
 	// EventOverloaded says that sessions arrived faster than they were served. Fields:
 	// offered, served (requests per second).
 	EventOverloaded = "overloaded"

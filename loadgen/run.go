@@ -81,6 +81,7 @@ type phase struct {
 	reached  int // most requests open at once
 	progress progress
 	client   client
+	lags     lags
 	dropped  bool
 
 	sessions   sync.WaitGroup
