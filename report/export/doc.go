@@ -1,6 +1,6 @@
 // Package export writes a run's analysis in formats that other programs and people read:
-// Markdown, CSV, JUnit, the result file of vLLM's benchmark, and the llm-d Benchmark
-// Report. [Formats] lists them; the schemas of this project's own files come from
+// Markdown, CSV, JUnit, the result file of vLLM's benchmark, the llm-d Benchmark Report,
+// and Parquet. [Formats] lists them; the schemas of this project's own files come from
 // [Schemas].
 //
 // A number that the analysis withholds is left out or left empty in every format, with
@@ -14,6 +14,7 @@ import (
 	"io"
 
 	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/report/export/parquet"
 )
 
 // Format is one way to write a run.
@@ -35,6 +36,8 @@ func Formats() []Format {
 		{"vllm", "vllm.json", "result file of vLLM's benchmark, by its definitions", VLLM},
 		{"vllm-detailed", "vllm-detailed.json", "the same with one entry a request", VLLMDetailed},
 		{"llm-d", "benchmark-report.json", "llm-d Benchmark Report " + llmdVersion, LLMD},
+		{"parquet", parquet.RequestsFile, "every request as Apache Parquet", func(w io.Writer, run *archive.Run, _ *archive.Analysis) error { return parquet.Requests(w, run) }},
+		{"parquet-series", parquet.SeriesFile, "telemetry as Apache Parquet, one value a row", func(w io.Writer, run *archive.Run, _ *archive.Analysis) error { return parquet.Series(w, run) }},
 	}
 }
 
