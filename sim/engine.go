@@ -33,8 +33,9 @@ type Engine struct {
 
 // item is one request's share of a step.
 type item struct {
-	r *Request
-	n int // tokens computed, drafts included
+	r      *Request
+	n      int // tokens computed, drafts included
+	decode bool
 }
 
 // Step is one iteration.

@@ -206,7 +206,7 @@ func (e *Engine) admit(now time.Duration, b *batch, budget *int) (restored int) 
 
 // add puts n tokens of r into the batch.
 func (e *Engine) add(b *batch, r *Request, n int, decode bool) {
-	e.items = append(e.items, item{r, n})
+	e.items = append(e.items, item{r, n, decode})
 	b.tokens += n
 	c := float64(r.computed)
 	if decode {
@@ -244,7 +244,7 @@ func (e *Engine) Commit() {
 		if r.state != stateRunning {
 			continue // cancelled while the step ran
 		}
-		if r.prefilling() {
+		if !it.decode {
 			r.computed += it.n
 			e.count.PromptComputed += int64(it.n)
 			e.share(r)

@@ -127,7 +127,15 @@ func (w *world) slow(r *replica) {
 
 // emitted returns what happens when the replica's engine makes tokens.
 func (w *world) emitted(r *replica) func(q *sim.Request, n int, at time.Duration) {
+	// Nothing between engine and client but the frontend, and nobody who notes every token:
+	// then only the first and the last token of a request matter.
+	plain := w.cfg.Proxy == (Proxy{}) && w.cfg.Network == (Network{}) && w.cfg.Client.PerToken == 0 && !w.cfg.Records && w.cfg.FrontendSlow == nil
 	return func(q *sim.Request, n int, at time.Duration) {
+		if plain && q.Finish == sim.FinishNone && q.Generated > n {
+			r.front.Tokens(at, n)
+			w.seen.tokens += int64(n)
+			return
+		}
 		f := q.User.(*flight)
 		w.slow(r)
 		left := r.front.Tokens(at, n)
