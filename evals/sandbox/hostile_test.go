@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -80,6 +81,7 @@ var hostile = []snippet{
 	{"set-uid and chown", "import os\ndef f(x):\n    for act in (lambda: os.setuid(0), lambda: os.chmod('/work', 0o4755), lambda: os.chown('/work', 1, 1), lambda: os.setgroups([0])):\n        try:\n            act()\n            return 'allowed'\n        except OSError:\n            pass\n    return x + 1\n", any(Pass)},
 	{"unshare and mount", "import ctypes\ndef f(x):\n    c = ctypes.CDLL(None, use_errno=True)\n    ok = c.unshare(0x10000000) == -1 and c.mount(b'none', b'/work', b'tmpfs', 0, None) == -1\n    return x + 1 if ok else 'allowed'\n", any(Pass)},
 	{"raise the own memory limit", "import resource\ndef f(x):\n    for r in (resource.RLIMIT_AS, resource.RLIMIT_CPU):\n        try:\n            resource.setrlimit(r, (1 << 40, 1 << 40))\n            return 'raised'\n        except (ValueError, OSError):\n            pass\n    return x + 1\n", any(Pass)},
+	{"outlive the parent", "import ctypes\ndef f(x):\n    return x + 1 if ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == -1 else 'allowed'\n", any(Pass)},
 	{"right code with an exit under __main__", honest + "if __name__ == '__main__':\n    import sys\n    sys.exit(1)\n", any(Pass)},
 	{"numpy", "import numpy\n" + honest, any(MissingModule)},
 	{"a lambda inside", "def f(x):\n    return (lambda y: y + 1)(x)\n", any(Pass)},
@@ -199,6 +201,47 @@ func runHostile(t *testing.T, mode Mode) {
 		t.Errorf("%d connections reached the listener", hits.Load())
 	}
 	t.Logf("%s as uid %d: %d programs judged of %d in %v", mode, os.Geteuid(), judged, len(hostile), time.Since(begun).Round(time.Millisecond))
+}
+
+// TestParentKilled kills the program that runs the code: nothing may outlive it.
+func TestParentKilled(t *testing.T) {
+	const variable = "IB_TEST_SANDBOX_SLEEPER"
+	if mark := os.Getenv(variable); mark != "" {
+		r, err := New(context.Background(), Options{})
+		if err != nil {
+			t.Skip(err)
+		}
+		r.mark = mark
+		r.Run(context.Background(), Program{Code: "import time\ndef f(x):\n    time.sleep(600)\n", Test: hostileTest, Entry: "f"})
+		return
+	}
+	mark := fmt.Sprintf("test-%d-killed", os.Getpid())
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestParentKilled$")
+	cmd.Env = append(os.Environ(), variable+"="+mark)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(what string, done func() bool) {
+		for deadline := time.Now().Add(60 * time.Second); !done(); {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: still %v", what, leftovers(t, mark))
+			}
+			runtime.Gosched()
+		}
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	wait("the judge and the code start", func() bool {
+		return len(leftovers(t, mark)) == 2 || len(exited) > 0
+	})
+	if len(exited) > 0 {
+		t.Skip("no sandbox here")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-exited
+	wait("all end with their parent", func() bool { return len(leftovers(t, mark)) == 0 })
 }
 
 // leftovers lists the processes that carry the mark.

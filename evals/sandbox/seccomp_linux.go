@@ -35,7 +35,8 @@ const (
 
 // seccompFilter is the filter of every sandboxed process. A call of a foreign
 // architecture kills the process; clone makes threads but no processes; clone3 does not
-// exist (the C library then uses clone); prlimit64 reads but does not set.
+// exist (the C library then uses clone); prlimit64 reads but does not set; prctl does not
+// touch the death signal, with which the code would outlive this program.
 func seccompFilter() []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
@@ -59,6 +60,8 @@ func seccompFilter() []unix.SockFilter {
 		equal(uint32(unix.SYS_CLONE), 0, 4), load(dataArgs), any(unix.CLONE_THREAD, 0, 1), allow, refuse,
 		equal(uint32(unix.SYS_CLONE3), 0, 1), unknown,
 		equal(uint32(unix.SYS_PRLIMIT64), 0, 5), load(dataArgs+2*8), equal(0, 0, 2), load(dataArgs+2*8+4), equal(0, 1, 0), refuse,
+		load(dataNumber),
+		equal(uint32(unix.SYS_PRCTL), 0, 3), load(dataArgs), equal(unix.PR_SET_PDEATHSIG, 0, 1), refuse,
 		load(dataNumber),
 	)
 	for _, nr := range append(append([]uintptr{}, denied...), deniedHere...) {
