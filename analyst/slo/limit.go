@@ -16,8 +16,8 @@ type Limit struct {
 	// for one derived from a percentile ("ttft_p99 < 200ms").
 	PerRequest bool
 	// Allowed is the largest share of requests that may miss the limit: 0.01 for p99
-	// below a value, 0.05 for p05 above one; 1 − [DefaultTarget] for a limit on each
-	// request.
+	// below a value, 0.05 for p05 above one; for a limit on each request, what the
+	// objective leaves of attainment, or 1 − [DefaultTarget].
 	Allowed float64
 }
 
@@ -63,7 +63,33 @@ func (e *Expr) Limits() (limits []Limit, whole bool) {
 	if !visit(e.root) {
 		return nil, false
 	}
+	if target, ok := e.attainment(); ok {
+		for i := range limits {
+			if limits[i].PerRequest {
+				limits[i].Allowed = 1 - target
+			}
+		}
+	}
 	return limits, whole && len(limits) > 0
+}
+
+// attainment is the largest share of good requests, below 1, that the objective asks for
+// by a comparison of attainment with a constant.
+func (e *Expr) attainment() (target float64, ok bool) {
+	for c := range comparisons(e.root) {
+		r, left := c.left.(ref)
+		share, known := fold(c.right)
+		op := c.op
+		if !left {
+			r, left = c.right.(ref)
+			share, known = fold(c.left)
+			op = map[string]string{"<": ">", "<=": ">="}[op]
+		}
+		if left && known && r.name == "attainment" && (op == ">" || op == ">=") && share < 1 {
+			target, ok = max(target, share), true
+		}
+	}
+	return target, ok
 }
 
 // limit reads a comparison of one metric with a constant as a limit on each request.

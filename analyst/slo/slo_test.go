@@ -170,7 +170,9 @@ func TestLimits(t *testing.T) {
 		{"an error rate is no limit on a request", "ttft<500ms && error_rate<1%", []slo.Limit{
 			{Metric: "ttft", Op: "<", Value: 0.5, PerRequest: true, Allowed: 0.01}}, false},
 		{"attainment belongs to the limits", "ttft<500ms && attainment>=90%", []slo.Limit{
-			{Metric: "ttft", Op: "<", Value: 0.5, PerRequest: true, Allowed: 0.01}}, true},
+			{Metric: "ttft", Op: "<", Value: 0.5, PerRequest: true, Allowed: 0.1}}, true},
+		{"attainment on the right, beside a percentile", "95% <= attainment && ttft<500ms && tpot_p90<40ms", []slo.Limit{
+			{Metric: "ttft", Op: "<", Value: 0.5, PerRequest: true, Allowed: 0.05}, {Metric: "tpot", Op: "<", Value: 0.04, Allowed: 0.1}}, true},
 		{"a mean says nothing of one request", "ttft_mean<500ms", nil, false},
 		{"a disjunction has no limits", "ttft_p99<500ms || tpot_p95<40ms", nil, false},
 	} {
