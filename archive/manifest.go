@@ -43,6 +43,10 @@ type Manifest struct {
 	// Simulated is set when the server is the embedded simulated engine.
 	Simulated bool `json:"simulated"`
 
+	// WorkloadSHA256 is the content hash of the frozen workload: two runs with the same
+	// hash sent the same conversations.
+	WorkloadSHA256 string `json:"workload_sha256,omitempty"`
+
 	Server Server `json:"server"`
 	Host   Host   `json:"host"`
 	GPUs   []GPU  `json:"gpus,omitempty"`

@@ -168,6 +168,8 @@ type Phase struct {
 	// Trace replays the arrivals and lengths of a recorded trace in place of the campaign's
 	// workload. Checkpoints are not mixed into it.
 	Trace *Trace `yaml:"trace" json:"trace,omitempty"`
+	// Replay sends a frozen workload again in place of the campaign's workload.
+	Replay *Replay `yaml:"replay" json:"replay,omitempty"`
 	// MaxInFlight bounds the open requests of an open loop; 0 is no bound.
 	MaxInFlight int      `yaml:"max_in_flight" json:"max_in_flight,omitempty"`
 	Requests    int      `yaml:"requests" json:"requests,omitempty"`
@@ -197,12 +199,32 @@ type Trace struct {
 	MaxOut int `yaml:"max_out" json:"max_out,omitempty"`
 }
 
-// speed returns Speed, or 1.
-func (t Trace) speed() float64 {
-	if t.Speed == 0 {
+func (t Trace) speed() float64 { return orOne(t.Speed) }
+
+// Replay is a frozen workload as load.
+type Replay struct {
+	File string `yaml:"file" json:"file"`
+	// History is "same" (the default) to send what was sent then, byte for byte, whatever
+	// the server now answers, which is the fair way to compare two servers; or "live" to
+	// send the same user turns and let the present replies be the history.
+	History string `yaml:"history" json:"history,omitempty"`
+	// Speed is how many times as fast time runs; 0 is 1.
+	Speed float64 `yaml:"speed" json:"speed,omitempty"`
+}
+
+func (r Replay) speed() float64 { return orOne(r.Speed) }
+
+// The values of Replay.History.
+const (
+	HistorySame = "same"
+	HistoryLive = "live"
+)
+
+func orOne(f float64) float64 {
+	if f == 0 {
 		return 1
 	}
-	return t.Speed
+	return f
 }
 
 // Load describes the shape in words, such as "concurrency 16".
@@ -210,6 +232,8 @@ func (p Phase) Load() string {
 	switch {
 	case p.Trace != nil:
 		return fmt.Sprintf("trace %s at %gx", filepath.Base(p.Trace.File), p.Trace.speed())
+	case p.Replay != nil:
+		return fmt.Sprintf("replay of %s at %gx", filepath.Base(p.Replay.File), p.Replay.speed())
 	case p.Rate > 0:
 		return fmt.Sprintf("%g sessions/s, %s arrivals", p.Rate, p.Arrival)
 	}

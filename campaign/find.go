@@ -23,6 +23,15 @@ const (
 	EventSearchAnswer = "search_answer" // what the search found
 )
 
+// The requests of a search against a live server. They buy an answer within minutes on a
+// server of tens of requests a second; the interval says how exact it is.
+const (
+	searchBudget  = 20_000
+	searchLevel   = 1500
+	searchRefine  = 400
+	searchConfirm = 1000
+)
+
 // limits are the per-request limits behind the campaign's objectives. The error names an
 // objective that says nothing about a single request.
 func limits(exprs []string) ([]slo.Limit, error) {
@@ -72,16 +81,15 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 	if err != nil {
 		return nil, err
 	}
-	cfg := search.Config{}
+	cfg := search.Config{
+		Budget: searchBudget, LevelRequests: searchLevel, RefineRequests: searchRefine, ConfirmRequests: searchConfirm,
+	}
 	for _, l := range ls {
 		cfg.Limits = append(cfg.Limits, search.Limit{Name: l.String(), Allowed: l.Allowed})
 	}
 	p := r.cfg.Phases[0]
 	if p.Requests > 0 { // a bound on the whole search
 		cfg.Budget = p.Requests
-		cfg.LevelRequests = max(200, p.Requests/10)
-		cfg.RefineRequests = max(200, p.Requests/10)
-		cfg.ConfirmRequests = max(200, p.Requests/10)
 	}
 	m, err := search.New(cfg)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/inferencebench/inferencebench/loadgen/pace"
 	"github.com/inferencebench/inferencebench/loadgen/search"
 	"github.com/inferencebench/inferencebench/monitor"
+	"github.com/inferencebench/inferencebench/tasks/workload"
 )
 
 // Options are what a run needs from the program around it. The zero Options is usable.
@@ -97,6 +98,7 @@ type run struct {
 	items  *checkpoints
 	id     string
 	pacer  *pace.Pacer
+	sender loadgen.Sender
 
 	w     *archive.Writer
 	live  loadgen.Live
@@ -135,6 +137,11 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
 	r.w.Event(r.target.tried)
+	frozen, err := workload.Create(filepath.Join(dir, WorkloadFile), workload.Header{Run: r.id, Seed: r.cfg.Seed, Model: r.target.server.Model})
+	if err != nil {
+		return nil, Problems{{Field: "out", Message: err.Error()}}
+	}
+	r.sender = newFreezer(r.target, frozen)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -160,6 +167,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 		loadErr = loadgen.Run(ctx, r.load(), phases)
 	}
 	watch.Stop()
+	if manifest.WorkloadSHA256, err = frozen.Close(); err != nil {
+		r.opts.Log.Warn("the workload could not be frozen", "err", err)
+	}
 	if r.items != nil {
 		r.items.finish(ctx, r.w.Checkpoint)
 	}
@@ -203,7 +213,7 @@ func (r *run) load() loadgen.Config {
 		limit = r.target.server.MaxModelLen.Or(0)
 	}
 	return loadgen.Config{
-		Sender: r.target, Clock: r.clock, Record: r.record, Seed: r.cfg.Seed,
+		Sender: r.sender, Clock: r.clock, Record: r.record, Seed: r.cfg.Seed,
 		ContextLimit: limit, Live: &r.live, Pacer: r.pacer,
 		Retry: loadgen.Retry{Max: r.cfg.Target.Retries},
 		NewID: func() string { return fmt.Sprintf("%s-%06d", r.id, r.seq.Add(1)) },

@@ -241,7 +241,7 @@ func (v *validator) phases(ps []Phase, ends bool) {
 		if d := time.Duration(p.Duration); d < 0 || d > maxTime {
 			v.add(at("duration"), "%v is outside 0 to %v", d, maxTime)
 		}
-		if p.Requests <= 0 && p.Duration <= 0 && p.Trace == nil && !ends {
+		if p.Requests <= 0 && p.Duration <= 0 && p.Trace == nil && p.Replay == nil && !ends {
 			v.add(at("duration"), "the phase never ends: give a duration such as 60s or a number of requests above 0")
 		}
 		if p.Warmup.Requests < 0 || p.Warmup.Duration < 0 {
@@ -265,10 +265,15 @@ func (v *validator) shape(p Phase, at func(string) string) {
 		if closed || open {
 			v.add(at("trace"), "a trace brings its own arrivals: leave concurrency and request_rate out")
 		}
+	case p.Replay != nil:
+		v.replay(*p.Replay, at)
+		if closed || open {
+			v.add(at("replay"), "a replay brings its own arrivals: leave concurrency and request_rate out")
+		}
 	case closed && open:
 		v.add(at("request_rate"), "concurrency %d and request_rate %g are both set: a phase is a closed loop or an open one (max_in_flight bounds an open loop)", p.Concurrency, p.Rate)
 	case !closed && !open:
-		v.add(at("concurrency"), "neither concurrency nor request_rate nor trace is set, so the phase sends nothing")
+		v.add(at("concurrency"), "neither concurrency nor request_rate nor trace nor replay is set, so the phase sends nothing")
 	}
 	if p.Concurrency < 0 || p.Concurrency > maxConcurrency {
 		v.add(at("concurrency"), "%d is outside 1 to %d", p.Concurrency, maxConcurrency)
@@ -301,6 +306,18 @@ func (v *validator) trace(t Trace, at func(string) string) {
 	}
 	if t.Limit < 0 || t.MaxIn < 0 || t.MaxOut < 0 {
 		v.add(at("trace.limit"), "limits are 0 (none) or more")
+	}
+}
+
+func (v *validator) replay(r Replay, at func(string) string) {
+	if _, err := os.Stat(r.File); err != nil {
+		v.add(at("replay.file"), "%v", err)
+	}
+	if r.History != "" && r.History != HistorySame && r.History != HistoryLive {
+		v.add(at("replay.history"), "%q is not known: use %s or %s", r.History, HistorySame, HistoryLive)
+	}
+	if math.IsNaN(r.Speed) || r.Speed < 0 || r.Speed > 1e6 {
+		v.add(at("replay.speed"), "%g is not a factor of time above 0", r.Speed)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/inferencebench/inferencebench/tasks"
 	"github.com/inferencebench/inferencebench/tasks/learn"
 	"github.com/inferencebench/inferencebench/tasks/trace"
+	"github.com/inferencebench/inferencebench/tasks/workload"
 )
 
 // source is the traffic of the campaign: sessions of load with checkpoint items between
@@ -129,12 +130,31 @@ func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, ar
 			return nil, nil, err
 		}
 		return ordinal(plan), finite{plan.Schedule, len(plan.Rows), p.Load()}, nil
+	case p.Replay != nil:
+		again, n, err := p.Replay.open()
+		if err != nil {
+			return nil, nil, err
+		}
+		return ordinal(again), finite{again.Schedule, n, p.Load()}, nil
 	case p.Rate > 0:
 		process, err := p.process(seed)
 		return source, process, err
 	default:
 		return source, nil, nil
 	}
+}
+
+// open reads the frozen workload and returns it as load, with its number of sessions.
+func (r Replay) open() (*workload.Replay, int, error) {
+	f, err := workload.Open(r.File)
+	if err != nil {
+		return nil, 0, err
+	}
+	again := f.SameHistory(r.speed())
+	if r.History == HistoryLive {
+		again = f.LiveHistory(r.speed())
+	}
+	return again, len(again.Schedule), nil
 }
 
 // finite is an arrival process that ends by itself.

@@ -32,6 +32,7 @@ type runFlags struct {
 	arrival, warmup       string
 	duration, drain       time.Duration
 	trace                 campaign.Trace
+	replay                campaign.Replay
 
 	workload           string
 	isl, osl, turns    string
@@ -81,6 +82,7 @@ var flagFields = map[string]string{
 	"retry": "target.retries", "ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
+	"replay": "phases[0].replay.file", "history": "phases[0].replay.history", "replay-speed": "phases[0].replay.speed",
 	"trace": "phases[0].trace.file", "trace-speed": "phases[0].trace.speed", "trace-limit": "phases[0].trace.limit",
 	"arrival": "phases[0].arrival", "burstiness": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
 	"workload": "workload.model", "isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
@@ -136,6 +138,10 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.trace.MaxIn, "trace-max-in", 0, "cut longer prompts of the trace to this many tokens; 0: none")
 	s.IntVar(&f.trace.MaxOut, "trace-max-out", 0, "cut longer answers of the trace to this many tokens; 0: none")
 
+	s.StringVar(&f.replay.File, "replay", "", "send a frozen workload again (workload.jsonl.zst of a run)")
+	s.StringVar(&f.replay.History, "history", campaign.HistorySame, "of a replay: same sends what was sent then, live lets the present replies be the history")
+	s.Float64Var(&f.replay.Speed, "replay-speed", 1, "how many times as fast the replay's time runs")
+
 	s.StringVar(&f.workload, "workload", "", "private workload model that learn wrote, in place of the length and mix flags")
 	s.StringVar(&f.isl, "isl", campaign.DefaultISL, "input length in tokens: 512, uniform(a,b), lognormal(mu,sigma)[min,max], preset:chat")
 	s.StringVar(&f.osl, "osl", campaign.DefaultOSL, "output length in tokens, written like --isl")
@@ -186,7 +192,7 @@ func (f *runFlags) base() *campaign.Config {
 		c.Phases[0].Duration = 0
 		return c
 	}
-	shaped := slices.ContainsFunc(shapeFlags, f.changed) || f.changed("trace")
+	shaped := slices.ContainsFunc(shapeFlags, f.changed) || f.changed("trace") || f.changed("replay")
 	if !f.changed("url") && !f.changed("host") && !shaped {
 		return campaign.Demo()
 	}
@@ -277,18 +283,23 @@ func (f *runFlags) apply(c *campaign.Config) error {
 
 // applyShape writes the flags that make a phase into the campaign's only phase.
 func (f *runFlags) applyShape(c *campaign.Config) error {
-	if !slices.ContainsFunc(shapeFlags, f.changed) && !f.changed("trace") {
+	if !slices.ContainsFunc(shapeFlags, f.changed) && !f.changed("trace") && !f.changed("replay") {
 		return nil
 	}
 	if len(c.Phases) != 1 {
 		return fmt.Errorf("the campaign file has %d phases, and flags such as --concurrency shape only one: change the file, or leave the flags out", len(c.Phases))
 	}
 	p := &c.Phases[0]
-	if f.changed("trace") {
+	if f.changed("trace") || f.changed("replay") {
 		if f.changed("concurrency") || f.changed("request-rate") {
-			return fmt.Errorf("--trace brings its own arrivals: leave --concurrency and --request-rate out")
+			return fmt.Errorf("--trace and --replay bring their own arrivals: leave --concurrency and --request-rate out")
 		}
-		p.Trace, p.Concurrency, p.Rate = &f.trace, 0, 0
+		p.Concurrency, p.Rate = 0, 0
+		if f.changed("trace") {
+			p.Trace = &f.trace
+		} else {
+			p.Replay = &f.replay
+		}
 		if !f.changed("duration") {
 			p.Duration = 0
 		}

@@ -58,11 +58,12 @@ type seal struct {
 	File    string `json:"file_sha256"`
 }
 
-// digest is the hash of what one request asked, without its times.
+// digest is the hash of what the server was sent: not when, nor under which name of
+// session and phase, so that a replay has the digests of what it replays.
 func (e *Entry) digest() [sha256.Size]byte {
-	c := *e
-	c.At, c.Think = 0, 0
-	b, err := json.Marshal(&c)
+	b, err := json.Marshal(&Entry{
+		Messages: e.Messages, MaxTokens: e.MaxTokens, IgnoreEOS: e.IgnoreEOS, Temperature: e.Temperature, Stop: e.Stop,
+	})
 	if err != nil { // every field of an Entry can be marshalled
 		panic(fmt.Sprintf("workload: entry does not marshal: %v", err))
 	}
