@@ -86,6 +86,9 @@ type work struct {
 	counts  archive.Counts
 	gates   []archive.Gate
 	resets  bool
+	// blockShare is the share of the values of a metric that one block of the bootstrap
+	// holds; 0 when unknown.
+	blockShare float64
 }
 
 // read streams the records once: events first, because they bound the windows that

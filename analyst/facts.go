@@ -66,7 +66,7 @@ func (w *work) clientFacts(f *attribute.Facts, win archive.Window) {
 		f.Late = note("send_lag", "ms", v, "mean of send minus intended, connecting left out", fmt.Sprintf("Requests leave %s after their intended instant on average.", ms(v)))
 		f.Late99 = note("send_lag", "ms", p99, "99th percentile of send minus intended, connecting left out", fmt.Sprintf("One request in a hundred leaves more than %s late.", ms(p99)))
 	}
-	dial := w.table.Values(keep, func(r *metrics.Row) (float64, bool) { return float64(r.Dial) / 1e6, r.Dial >= 0 })
+	dial := w.table.Values(keep, func(r *metrics.Row) (float64, bool) { return float64(r.Dial) / 1000, r.Dial >= 0 })
 	if len(dial) > 0 {
 		v := stats.Quantile(stats.Sorted(dial), 0.5)
 		f.RTT = note("tcp_connect", "ms", v, fmt.Sprintf("median connect time of %d new connections, one round trip each", len(dial)), fmt.Sprintf("A round trip to the server takes %s.", ms(v)))
@@ -107,7 +107,7 @@ func (w *work) clientFacts(f *attribute.Facts, win archive.Window) {
 func (w *work) prefixFacts(f *attribute.Facts, keep func(*metrics.Row) bool) {
 	var shared, cached, prompt, promptCached float64
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind != archive.KindLoad || !r.OK() || !keep(r) || r.Prompt <= 0 {
+		if r.Kind() != archive.KindLoad || !r.OK() || !keep(r) || r.Prompt <= 0 {
 			return
 		}
 		if r.Shared >= 0 {

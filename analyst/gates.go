@@ -72,10 +72,10 @@ func (w *work) judge(win *archive.Window, f *attribute.Facts) {
 func (w *work) gateOutcome() {
 	var ok, failed, client int
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind == archive.KindWarmup {
+		if r.Kind() == archive.KindWarmup {
 			return
 		}
-		switch r.Status {
+		switch r.Status() {
 		case archive.StatusOK:
 			ok++
 		case archive.StatusFailed:
@@ -181,7 +181,7 @@ func (w *work) planned(phase string) int {
 	i, _ := w.table.Phases.Index(phase)
 	n := 0
 	w.table.Each(func(r *metrics.Row) {
-		if r.Phase == i && r.Kind != archive.KindWarmup {
+		if r.Phase == i && r.Kind() != archive.KindWarmup {
 			n++
 		}
 	})

@@ -2,6 +2,10 @@ package analyst
 
 import (
 	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/inferencebench/inferencebench/analyst/metrics"
 	"github.com/inferencebench/inferencebench/analyst/stats"
@@ -24,7 +28,7 @@ func (w *work) scopes() []scope {
 	loaded := make([]bool, len(w.table.Tasks.List()))
 	later := false
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind == archive.KindLoad {
+		if r.Kind() == archive.KindLoad {
 			loaded[r.Task] = true
 			later = later || r.Turn > 0
 		}
@@ -42,14 +46,35 @@ func (w *work) scopes() []scope {
 	return out
 }
 
-// measure computes every metric over every scope.
+// measure computes every metric over every scope, on all processors; the order of the
+// results does not depend on them.
 func (w *work) measure() {
-	for _, s := range w.scopes() {
-		for _, d := range metrics.Defs() {
-			m := metrics.Describe(d, s.name, w.table.Values(s.keep, d.Of))
-			w.caveats(&m, s)
-			w.metrics = append(w.metrics, m)
+	scopes, defs := w.scopes(), metrics.Defs()
+	w.blockSeconds()
+	type task struct{ scope, def int }
+	out := make([][]archive.Metric, len(scopes))
+	tasks := make(chan task)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 4) {
+		wg.Go(func() {
+			for t := range tasks {
+				values := w.table.Values(scopes[t.scope].keep, defs[t.def].Of)
+				m := metrics.Describe(defs[t.def], scopes[t.scope].name, values, w.block(len(values)))
+				w.caveats(&m, scopes[t.scope])
+				out[t.scope][t.def] = m
+			}
+		})
+	}
+	for i := range scopes {
+		out[i] = make([]archive.Metric, len(defs))
+		for j := range defs {
+			tasks <- task{i, j}
 		}
+	}
+	close(tasks)
+	wg.Wait()
+	for i, s := range scopes {
+		w.metrics = append(w.metrics, out[i]...)
 		if s.gaps {
 			w.gapMetrics(s)
 		}
@@ -59,6 +84,27 @@ func (w *work) measure() {
 		w.totals("phase:"+win.Phase, []archive.Window{win})
 	}
 }
+
+// minBlock is the least length of a block of the bootstrap, in seconds.
+const minBlock = 10.0
+
+// blockSeconds computes which share of the run neighbours in time are taken to depend on
+// one another for: max(10 s, twice the P95 end-to-end latency) over all windows.
+func (w *work) blockSeconds() {
+	e2e := w.table.Values(nil, (*metrics.Row).E2EL)
+	span := 0.0
+	for _, win := range w.windows {
+		span += float64(win.To-win.From) / 1e9
+	}
+	if len(e2e) == 0 || span <= 0 {
+		return
+	}
+	slices.Sort(e2e)
+	w.blockShare = max(minBlock, 2*stats.Quantile(e2e, 0.95)/1000) / span
+}
+
+// block returns the length of a block of n values.
+func (w *work) block(n int) int { return int(math.Ceil(float64(n) * w.blockShare)) }
 
 var (
 	iclDef = metrics.Def{ID: "icl", Label: "Inter-chunk latency", Unit: "ms"}
@@ -70,11 +116,11 @@ func (w *work) gapMetrics(s scope) {
 	if g == nil {
 		g = new(metrics.Gaps)
 	}
-	icl := metrics.DescribePool(iclDef, s.name, &g.ICL, g.Known+g.Unknown)
-	itl := metrics.DescribePool(itlDef, s.name, &g.ITL, g.Known)
+	icl := metrics.DescribePool(iclDef, s.name, &g.ICL, &g.Clusters)
+	itl := metrics.DescribePool(itlDef, s.name, &g.ITL, nil)
 	if g.Known < g.Unknown {
 		// Percentiles over the few requests that tell would stand for all.
-		itl = metrics.Describe(itlDef, s.name, nil)
+		itl = metrics.Describe(itlDef, s.name, nil, 0)
 		for k := range itl.Stats {
 			itl.Stats[k] = metrics.Withheld(fmt.Sprintf("tokens per chunk are unknown for %d of %d requests; see icl", g.Unknown, g.Known+g.Unknown))
 		}
@@ -91,7 +137,7 @@ func (w *work) caveats(m *archive.Metric, s scope) {
 	}
 	hidden, estimated := 0, 0
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind == archive.KindLoad && r.OK() && (s.keep == nil || s.keep(r)) {
+		if r.Kind() == archive.KindLoad && r.OK() && (s.keep == nil || s.keep(r)) {
 			if r.Hidden {
 				hidden++
 			}
@@ -130,7 +176,7 @@ func (w *work) startWave(s scope) (archive.Annotation, bool) {
 		}
 		var at []float64
 		w.table.Each(func(r *metrics.Row) {
-			if r.Phase == i && r.Kind != archive.KindWarmup && r.T.Intended.Known() {
+			if r.Phase == i && r.Kind() != archive.KindWarmup && r.T.Intended.Known() {
 				at = append(at, float64(r.T.Intended))
 			}
 		})
@@ -144,7 +190,7 @@ func (w *work) startWave(s scope) (archive.Annotation, bool) {
 	var wave, rest []float64
 	w.table.Each(func(r *metrics.Row) {
 		v, ok := r.TTFT()
-		if r.Kind != archive.KindLoad || !r.OK() || !ok || (s.keep != nil && !s.keep(r)) {
+		if r.Kind() != archive.KindLoad || !r.OK() || !ok || (s.keep != nil && !s.keep(r)) {
 			return
 		}
 		if end, ok := cold[r.Phase]; ok && r.T.Intended <= end {
@@ -167,7 +213,7 @@ func (w *work) startWave(s scope) (archive.Annotation, bool) {
 // warmed reports whether a phase has warm-up requests.
 func (w *work) warmed(phase uint16) bool {
 	found := false
-	w.table.Each(func(r *metrics.Row) { found = found || (r.Phase == phase && r.Kind == archive.KindWarmup) })
+	w.table.Each(func(r *metrics.Row) { found = found || (r.Phase == phase && r.Kind() == archive.KindWarmup) })
 	return found
 }
 
@@ -198,10 +244,10 @@ func (w *work) totals(name string, wins []archive.Window) {
 	var unknownIn, unknownOut int
 	w.table.Each(func(r *metrics.Row) {
 		win, mine := member[r.Phase]
-		if !mine || r.Kind == archive.KindWarmup {
+		if !mine || r.Kind() == archive.KindWarmup {
 			return
 		}
-		switch r.Status {
+		switch r.Status() {
 		case archive.StatusFailed:
 			failed++
 		case archive.StatusOK:

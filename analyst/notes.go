@@ -91,7 +91,7 @@ func (w *work) lengthNotes() {
 	var asked, got, n float64
 	ones, bounded := 0, 0
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind != archive.KindLoad || !r.OK() {
+		if r.Kind() != archive.KindLoad || !r.OK() {
 			return
 		}
 		if r.AskedPrompt > 0 && r.Prompt > 0 {

@@ -155,10 +155,10 @@ func (w *work) attained(limits []slo.Limit, keep func(*metrics.Row) bool) (good,
 	}
 	interrupted := w.in.Manifest.State != archive.StateComplete
 	w.table.Each(func(r *metrics.Row) {
-		if r.Kind != archive.KindLoad || keep != nil && !keep(r) {
+		if r.Kind() != archive.KindLoad || keep != nil && !keep(r) {
 			return
 		}
-		if r.Status == archive.StatusCancelled && interrupted && w.table.Fails.At(r.Fail) != archive.FailUnsent {
+		if r.Status() == archive.StatusCancelled && interrupted && w.table.Fails.At(r.Fail) != archive.FailUnsent {
 			return
 		}
 		n++

@@ -119,7 +119,7 @@ func windows(t *timeline, table *metrics.Table) (out []archive.Window, drained m
 	seen := make([]spans, len(table.Phases.List()))
 	table.Each(func(r *metrics.Row) {
 		s := &seen[r.Phase]
-		if r.Kind == archive.KindWarmup {
+		if r.Kind() == archive.KindWarmup {
 			return
 		}
 		if r.T.Intended.Known() && (!s.first.Known() || r.T.Intended < s.first) {

@@ -92,8 +92,10 @@ type Metric struct {
 	N     int    `json:"n"`
 	// Stats maps "mean", "std", "min", "p50", "p90", "p95", "p99" and "max", or "value"
 	// for a quantity that is one number, to its estimate.
-	Stats       map[string]Estimate `json:"stats"`
-	Annotations []Annotation        `json:"annotations,omitempty"`
+	Stats map[string]Estimate `json:"stats"`
+	// Interval says how the intervals of Stats were made, in words.
+	Interval    string       `json:"interval,omitempty"`
+	Annotations []Annotation `json:"annotations,omitempty"`
 }
 
 // Estimate is a number with its 95 % confidence interval. Value is unknown, and Reason

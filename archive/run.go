@@ -79,7 +79,7 @@ func Open(dir string) (*Run, error) {
 
 // Requests streams requests.jsonl in the order in which requests ended. A bad line yields
 // a nil record and a *LineError, and iteration goes on; any other error ends it.
-func (r *Run) Requests() iter.Seq2[*Request, error] { return lines[Request](r.Dir, RequestsFile) }
+func (r *Run) Requests() iter.Seq2[*Request, error] { return requests(r.Dir) }
 
 // Samples streams series.jsonl, with errors as in Requests.
 func (r *Run) Samples() iter.Seq2[*Sample, error] { return lines[Sample](r.Dir, SeriesFile) }

@@ -2,9 +2,9 @@ package metrics
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/inferencebench/inferencebench/analyst/stats"
 	"github.com/inferencebench/inferencebench/archive"
 )
 
@@ -26,26 +26,29 @@ type gapBin struct {
 	counts map[int16]uint32
 }
 
-// gapStep is the logarithmic width of a gap bucket: 2 %.
-const gapStep = 0.02
-
-func (g *Gapline) add(at archive.Instant, ms float64) {
+func (g *Gapline) add(at archive.Instant, bucket int) {
 	if g.width == 0 {
 		g.width = 1e9
 	}
 	k := int64(at) / g.width
-	i, found := slices.BinarySearchFunc(g.bins, k, func(b gapBin, k int64) int { return cmp.Compare(b.at, k) })
+	// Gaps come nearly in order of time.
+	i, found := len(g.bins)-1, false
+	if i >= 0 && g.bins[i].at == k {
+		found = true
+	} else {
+		i, found = slices.BinarySearchFunc(g.bins, k, func(b gapBin, k int64) int { return cmp.Compare(b.at, k) })
+	}
 	if !found {
 		if len(g.bins) == gaplineBins {
 			g.double()
-			g.add(at, ms)
+			g.add(at, bucket)
 			return
 		}
 		g.bins = slices.Insert(g.bins, i, gapBin{at: k, counts: map[int16]uint32{}})
 	}
 	b := &g.bins[i]
 	b.n++
-	b.counts[int16(math.Round(math.Log(math.Max(ms, 1e-3))/gapStep))]++
+	b.counts[int16(bucket/2)]++
 }
 
 // double joins neighbouring bins.
@@ -84,7 +87,7 @@ func (g *Gapline) Medians(from, to archive.Instant, least int) (at []archive.Ins
 		for _, k := range keys {
 			seen += b.counts[k]
 			if 2*seen >= b.n {
-				at, ms = append(at, mid), append(ms, math.Exp(float64(k)*gapStep))
+				at, ms = append(at, mid), append(ms, stats.BucketValue(2*int(k)+1))
 				break
 			}
 		}

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"hash/fnv"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -13,12 +15,11 @@ const unknownCount = -1
 // Row is what one request contributes to the metrics: its record without its text and
 // chunks. The zero Row is of no use; make one with RowOf.
 type Row struct {
-	T       archive.Times
+	T       Times
 	Session uint64 // hash of the session id
 	Wait    int64  // wait inside the client, in nanoseconds; negative when unknown
-	Dial    int64  // TCP connect time, in nanoseconds; negative when unknown
-	TLS     int64  // TLS handshake, in nanoseconds; negative when unknown
-	MaxGap  int64  // largest gap between chunks, in nanoseconds
+	Dial    int32  // TCP connect time, in microseconds; negative when unknown
+	TLS     int32  // TLS handshake, in microseconds; negative when unknown
 
 	Prompt, Completion, Reasoning, Cached int32 // tokens; negative when unknown
 	AskedPrompt, AskedMax, Shared         int32 // tokens asked for; negative when unknown
@@ -26,8 +27,7 @@ type Row struct {
 	Turn                                  int32
 	Phase, Task, Fail                     uint16 // indexes into the names of the Table
 
-	Kind   archive.Kind
-	Status archive.Status
+	kind, status uint8 // places in kinds and statuses
 	// Hidden is set when the server generated reasoning that it did not stream, so that
 	// N and the visible window do not belong together.
 	Hidden bool
@@ -37,11 +37,26 @@ type Row struct {
 	TokensKnown bool
 }
 
+// Times are the instants of a request that metrics are computed from.
+type Times struct{ Intended, Send, First, Answer, Last, Done archive.Instant }
+
+var (
+	kinds    = [...]archive.Kind{archive.KindLoad, archive.KindWarmup, archive.KindCheckpoint, archive.KindProbe}
+	statuses = [...]archive.Status{archive.StatusOK, archive.StatusFailed, archive.StatusCancelled}
+)
+
+// Kind says why the request was sent. An unknown kind counts as a probe, which is in no
+// population.
+func (r *Row) Kind() archive.Kind { return kinds[r.kind] }
+
+// Status says how the request ended. An unknown status counts as failed.
+func (r *Row) Status() archive.Status { return statuses[r.status] }
+
 // RowOf derives the row of a record. Phase, Task and Fail are left to the Table.
 func RowOf(r *archive.Request) Row {
 	row := Row{
-		T: r.T, Session: hash(r.Session), Turn: int32(r.Turn),
-		Kind: r.Kind, Status: r.Status,
+		T:       Times{r.T.Intended, r.T.Send, r.T.First, r.T.Answer, r.T.Last, r.T.Done},
+		Session: hash(r.Session), Turn: int32(r.Turn),
 		Wait: unknownCount, Dial: unknownCount, TLS: unknownCount,
 		Prompt: count(r.Usage.Prompt), Completion: count(r.Usage.Completion),
 		Reasoning: count(r.Usage.Reasoning), Cached: count(r.Usage.Cached),
@@ -53,15 +68,21 @@ func RowOf(r *archive.Request) Row {
 		row.Wait = w
 	}
 	if d, ok := r.Conn.Dial.Get(); ok && d >= 0 {
-		row.Dial = d
+		row.Dial = micros(d)
 	}
 	if d, ok := r.Conn.TLS.Get(); ok && d >= 0 {
-		row.TLS = d
+		row.TLS = micros(d)
 	}
 	row.Hidden = row.Reasoning > 0 && r.Reasoning == "" && (!r.T.Answer.Known() || r.T.Answer == r.T.First)
 	row.TokensKnown = tokensKnown(r)
-	for i := 1; i < len(r.Chunks.T); i++ {
-		row.MaxGap = max(row.MaxGap, int64(r.Chunks.T[i]-r.Chunks.T[i-1]))
+	if i := slices.Index(kinds[:], r.Kind); i >= 0 {
+		row.kind = uint8(i)
+	} else {
+		row.kind = uint8(len(kinds) - 1)
+	}
+	row.status = 1
+	if i := slices.Index(statuses[:], r.Status); i >= 0 {
+		row.status = uint8(i)
 	}
 	return row
 }
@@ -73,6 +94,8 @@ func count(o archive.Opt[int]) int32 {
 	}
 	return int32(n)
 }
+
+func micros(ns int64) int32 { return int32(min(ns/1000, math.MaxInt32)) }
 
 func hash(s string) uint64 {
 	h := fnv.New64a()
@@ -96,7 +119,7 @@ func tokensKnown(r *archive.Request) bool {
 }
 
 // OK reports whether the request ended well: only such rows enter latency populations.
-func (r *Row) OK() bool { return r.Status == archive.StatusOK }
+func (r *Row) OK() bool { return r.status == 0 }
 
 // Visible returns the generated tokens that belong to the streamed window: N, or N less
 // the reasoning that was not streamed. ok is false when that is unknown.
@@ -143,7 +166,7 @@ func (r *Row) Lateness() (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return max(0, lag-float64(max(r.Dial, 0)+max(r.TLS, 0))/float64(time.Millisecond)), true
+	return max(0, lag-float64(max(r.Dial, 0)+max(r.TLS, 0))/1000), true
 }
 
 // Queue is the wait inside the client for a slot or a connection, in milliseconds.

@@ -42,11 +42,21 @@ func Value(v float64) archive.Estimate {
 // expected beyond it.
 func minQuantile(p float64) int { return int(math.Ceil(1/(1-p) - 1e-9)) }
 
-// Describe returns the metric of a distribution. The values are in time order, so that
-// their autocorrelation shrinks the effective sample. A quantile is withheld below the
-// sample of 1/(1 − p) that expects one observation beyond it; what the sample shows is
-// then in Sample. A bound that the order statistics cannot give is withheld too.
-func Describe(d Def, scope string, values []float64) archive.Metric {
+// Bootstrap bounds: up to bootstrapValues values the intervals come from a moving-block
+// bootstrap of bootstrapDraws resamples; above, order statistics for the effective size
+// that blocks show are as good and far cheaper.
+const (
+	bootstrapValues = 20_000
+	bootstrapDraws  = 400
+)
+
+// Describe returns the metric of a distribution. The values are in time order and block
+// is how many neighbours are taken to depend on one another; 0 is unknown. Intervals come
+// from a moving-block bootstrap where there are enough blocks, else from order statistics
+// for the effective sample that the lag-one autocorrelation leaves. A quantile is withheld
+// below the sample of 1/(1 − p) that expects one observation beyond it; what the sample
+// shows is then in Sample. A bound that the data cannot give is withheld too.
+func Describe(d Def, scope string, values []float64, block int) archive.Metric {
 	m := archive.Metric{ID: d.ID, Label: d.Label, Unit: d.Unit, Scope: scope, N: len(values), Stats: map[string]archive.Estimate{}}
 	n := len(values)
 	if n == 0 {
@@ -60,22 +70,47 @@ func Describe(d Def, scope string, values []float64) archive.Metric {
 		return m
 	}
 	nEff := stats.EffectiveSize(n, stats.Autocorrelation(values))
-	sorted := stats.Sorted(values)
+	m.Interval = fmt.Sprintf("order statistics, %.0f effective observations", math.Floor(nEff))
+	if deff, ok := stats.DesignEffect(values, block); ok && n > bootstrapValues {
+		nEff = math.Max(1, float64(n)/deff)
+		m.Interval = fmt.Sprintf("order statistics, %.0f effective observations from blocks of %d", math.Floor(nEff), block)
+	}
 	mean := Value(stats.Mean(values))
 	if lo, hi, ok := stats.MeanInterval(values, Level, nEff); ok {
 		mean.Low, mean.High = Number(lo), Number(hi)
 	} else {
 		mean.Reason = fmt.Sprintf("no interval: %d effective observations", int(nEff))
 	}
-	m.Stats["mean"] = mean
 	if sd, ok := stats.Std(values); ok {
 		m.Stats["std"] = Value(sd)
 	} else {
 		m.Stats["std"] = Withheld("needs 2 requests, has 1")
 	}
+	var boot [][2]float64
+	if n <= bootstrapValues {
+		ps := make([]float64, len(quantiles))
+		for i, q := range quantiles {
+			ps[i] = q.p
+		}
+		if iv, ok := stats.BlockQuantiles(values, block, ps, Level, bootstrapDraws, 1); ok {
+			boot = iv
+			mean.Low, mean.High, mean.Reason = Number(iv[0][0]), Number(iv[0][1]), ""
+			m.Interval = fmt.Sprintf("moving-block bootstrap, blocks of %d", block)
+		}
+	}
+	m.Stats["mean"] = mean
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
 	m.Stats["min"], m.Stats["max"] = Value(sorted[0]), Value(sorted[n-1])
-	for _, q := range quantiles {
-		m.Stats[q.key] = quantile(sorted, q.p, nEff)
+	for i, q := range quantiles {
+		e := quantile(sorted, q.p, nEff)
+		// The bootstrap cannot see beyond the largest value, so that it bounds only what the
+		// order statistics can bound.
+		if boot != nil && e.Value.Known() && e.Low.Known() && e.High.Known() {
+			v := e.Value.Or(0)
+			e.Low, e.High = Number(math.Min(v, boot[i+1][0])), Number(math.Max(v, boot[i+1][1]))
+		}
+		m.Stats[q.key] = e
 	}
 	if n < minQuantile(0.99) {
 		m.Annotations = append(m.Annotations, archive.Annotation{Code: "few_samples",
@@ -114,15 +149,15 @@ func quantile(sorted []float64, p, nEff float64) archive.Estimate {
 }
 
 // DescribePool returns the metric of a pool of gaps. Gaps of one request share steps of
-// the server, so no interval is drawn from their count.
-func DescribePool(d Def, scope string, p *stats.Pool, requests int) archive.Metric {
+// the server, so intervals come from resampling sessions; without clusters, or with too
+// few, there are none.
+func DescribePool(d Def, scope string, p *stats.Pool, clusters *stats.Groups) archive.Metric {
 	if p == nil || p.N() == 0 {
-		return Describe(d, scope, nil)
+		return Describe(d, scope, nil, 0)
 	}
 	m := archive.Metric{ID: d.ID, Label: d.Label, Unit: d.Unit, Scope: scope, N: int(p.N()), Stats: map[string]archive.Estimate{}}
-	const reason = "no interval: gaps of one request are not independent"
+	const reason = "no interval: gaps of one request are not independent, and there are too few sessions to resample"
 	mean := Value(p.Mean())
-	mean.Reason = reason
 	m.Stats["mean"] = mean
 	if sd, ok := p.Std(); ok {
 		m.Stats["std"] = Value(sd)
@@ -130,13 +165,27 @@ func DescribePool(d Def, scope string, p *stats.Pool, requests int) archive.Metr
 		m.Stats["std"] = Withheld("needs 2 gaps, has 1")
 	}
 	m.Stats["min"], m.Stats["max"] = Value(p.Min()), Value(p.Max())
-	for _, q := range quantiles {
+	var boot [][2]float64
+	if clusters != nil {
+		ps := make([]float64, len(quantiles))
+		for i, q := range quantiles {
+			ps[i] = q.p
+		}
+		if iv, ok := clusters.Quantiles(ps, Level, bootstrapDraws, 1); ok {
+			boot = iv
+			m.Interval = "cluster bootstrap by session"
+		}
+	}
+	for i, q := range quantiles {
 		v, _ := p.Quantile(q.p)
 		e := archive.Estimate{Sample: Number(v)}
-		if need := minQuantile(q.p); int(p.N()) < need {
+		switch need := minQuantile(q.p); {
+		case int(p.N()) < need:
 			e.Reason = fmt.Sprintf("needs %d gaps, has %d", need, p.N())
-		} else {
+		case boot == nil:
 			e.Value, e.Reason = Number(v), reason
+		default:
+			e.Value, e.Low, e.High = Number(v), Number(math.Min(v, boot[i][0])), Number(math.Max(v, boot[i][1]))
 		}
 		m.Stats[q.key] = e
 	}

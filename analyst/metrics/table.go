@@ -12,6 +12,8 @@ import (
 type Gaps struct {
 	ICL stats.Pool // between chunks
 	ITL stats.Pool // between tokens, from the requests whose tokens per chunk are known
+	// Clusters holds the gaps between chunks by session, for intervals; not for tasks.
+	Clusters stats.Groups
 	// Line is the gaps between chunks over time; kept for phases only.
 	Line Gapline
 	// Known and Unknown count the requests with more than one chunk by whether their
@@ -76,37 +78,43 @@ func (t *Table) Add(r *archive.Request) {
 	}
 	t.emit(r, &row)
 	if r.Kind == archive.KindLoad {
-		scopes := [3]string{"all", "phase:" + r.Phase, "task:" + r.Task}
-		for _, s := range scopes {
-			g := t.gaps[s]
-			if g == nil {
-				g = new(Gaps)
-				t.gaps[s] = g
+		var in [3]*Gaps
+		for i, s := range [3]string{"all", "phase:" + r.Phase, "task:" + r.Task} {
+			if in[i] = t.gaps[s]; in[i] == nil {
+				in[i] = new(Gaps)
+				t.gaps[s] = in[i]
 			}
-			addGaps(g, r, row.TokensKnown, s == scopes[1])
 		}
+		addGaps(&in, r, row.TokensKnown, row.Session)
 	}
 }
 
-func addGaps(g *Gaps, r *archive.Request, known, line bool) {
+// addGaps adds the gaps of a request to the pools of all its scopes; the second is that
+// of its phase.
+func addGaps(in *[3]*Gaps, r *archive.Request, known bool, session uint64) {
 	n := len(r.Chunks.T)
 	if n < 2 {
 		return
 	}
-	if known {
-		g.Known++
-	} else {
-		g.Unknown++
+	for _, g := range in {
+		if known {
+			g.Known++
+		} else {
+			g.Unknown++
+		}
 	}
 	for i := 1; i < n; i++ {
 		gap, ok := between(r.Chunks.T[i-1], r.Chunks.T[i])
 		if !ok {
 			continue
 		}
-		g.ICL.Add(gap)
-		if line {
-			g.Line.add(r.Chunks.T[i], gap)
+		b := stats.Bucket(gap)
+		for _, g := range in {
+			g.ICL.AddAt(gap, b)
 		}
+		in[0].Clusters.AddAt(session, b)
+		in[1].Clusters.AddAt(session, b)
+		in[1].Line.add(r.Chunks.T[i], b)
 		if !known {
 			continue
 		}
@@ -114,8 +122,14 @@ func addGaps(g *Gaps, r *archive.Request, known, line bool) {
 		if len(r.Chunks.Tokens) == n {
 			tokens = r.Chunks.Tokens[i]
 		}
+		if tokens != 1 {
+			gap /= float64(tokens)
+			b = stats.Bucket(gap)
+		}
 		for range min(tokens, 4096) {
-			g.ITL.Add(gap / float64(tokens))
+			for _, g := range in {
+				g.ITL.AddAt(gap, b)
+			}
 		}
 	}
 }
@@ -194,9 +208,9 @@ func (t *Table) TallyOf(phase string) Tally {
 
 // Values returns f of every ok load row for which keep is true, in order.
 func (t *Table) Values(keep func(*Row) bool, f func(*Row) (float64, bool)) []float64 {
-	var out []float64
+	out := make([]float64, 0, t.n)
 	t.Each(func(r *Row) {
-		if r.Kind != archive.KindLoad || !r.OK() || (keep != nil && !keep(r)) {
+		if r.kind != 0 || !r.OK() || (keep != nil && !keep(r)) {
 			return
 		}
 		if v, ok := f(r); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -106,7 +106,7 @@ func DesignEffect(values []float64, block int) (deff float64, ok bool) {
 // intervals that respect that gaps of one request are dependent. The zero Groups is
 // ready. Memory is bounded by the clusters and the range of the values.
 type Groups struct {
-	hist [groupCount]map[uint16]uint32
+	hist [groupCount][]uint32
 	n    [groupCount]uint64
 }
 
@@ -118,11 +118,16 @@ func (g *Groups) Add(key uint64, x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return
 	}
+	g.AddAt(key, bucket(x))
+}
+
+// AddAt adds one value by its Bucket.
+func (g *Groups) AddAt(key uint64, bucket int) {
 	i := key % groupCount
 	if g.hist[i] == nil {
-		g.hist[i] = map[uint16]uint32{}
+		g.hist[i] = make([]uint32, poolBuckets)
 	}
-	g.hist[i][uint16(bucket(x))]++
+	g.hist[i][bucket]++
 	g.n[i]++
 }
 
@@ -136,8 +141,10 @@ func (g *Groups) Quantiles(ps []float64, level float64, resamples int, seed uint
 			continue
 		}
 		used = append(used, i)
-		for b := range g.hist[i] {
-			lo, hi = min(lo, int(b)), max(hi, int(b))
+		for b, c := range g.hist[i] {
+			if c > 0 {
+				lo, hi = min(lo, b), max(hi, b)
+			}
 		}
 	}
 	if len(used) < MinBlocks {
@@ -146,8 +153,8 @@ func (g *Groups) Quantiles(ps []float64, level float64, resamples int, seed uint
 	dense := make([][]float64, len(used))
 	for j, i := range used {
 		dense[j] = make([]float64, hi-lo+1)
-		for b, c := range g.hist[i] {
-			dense[j][int(b)-lo] = float64(c)
+		for b := lo; b <= hi; b++ {
+			dense[j][b-lo] = float64(g.hist[i][b])
 		}
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(used))))

@@ -28,11 +28,19 @@ type Pool struct {
 const (
 	poolBase    = 1e-6
 	poolGrowth  = 1.01
-	poolBuckets = 4200 // up to 1e-6 · 1.01^4199 ≈ 1.4e12
+	perBucket   = 100.49917080713053 // 1/ln(poolGrowth)
+	poolBuckets = 4200               // up to 1e-6 · 1.01^4199 ≈ 1.4e12
 )
 
 // Add adds one value. Values that are not finite are ignored.
-func (p *Pool) Add(x float64) {
+func (p *Pool) Add(x float64) { p.AddAt(x, -1) }
+
+// Bucket returns the place of x in the histogram of a pool, for AddAt.
+func Bucket(x float64) int { return bucket(x) }
+
+// AddAt adds one value whose Bucket is known, so that a value that goes into several pools
+// is placed once; a negative bucket is computed where needed.
+func (p *Pool) AddAt(x float64, b int) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return
 	}
@@ -47,7 +55,10 @@ func (p *Pool) Add(x float64) {
 	p.mean += d / float64(p.n)
 	p.m2 += d * (x - p.mean)
 	if p.hist != nil {
-		p.hist[bucket(x)]++
+		if b < 0 {
+			b = bucket(x)
+		}
+		p.hist[b]++
 		return
 	}
 	if len(p.exact) < poolExact {
@@ -67,7 +78,7 @@ func bucket(x float64) int {
 	if x <= poolBase {
 		return 0
 	}
-	i := int(math.Ceil(math.Log(x/poolBase) / math.Log(poolGrowth)))
+	i := int(math.Ceil(math.Log(x/poolBase) * perBucket))
 	return min(max(i, 0), poolBuckets-1)
 }
 
@@ -141,3 +152,6 @@ func (p *Pool) Above(x float64) (n int64, sum float64) {
 
 // Sum returns the sum of the values.
 func (p *Pool) Sum() float64 { return p.mean * float64(p.n) }
+
+// BucketValue returns the middle of a bucket.
+func BucketValue(b int) float64 { return poolBase * math.Pow(poolGrowth, float64(b)-0.5) }
