@@ -21,6 +21,8 @@ type Client struct {
 	header    http.Header
 	transport *http.Transport
 	wall      *wallClock
+	shared    []*http.Transport // of HTTP/2, one for each connection
+	turn      atomic.Uint32
 	loops     *loopEngine // nil with EngineNetHTTP
 	dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -60,6 +62,11 @@ func New(cfg Config) (*Client, error) {
 	}
 	if c.transport, err = c.newTransport(); err != nil {
 		return nil, err
+	}
+	if cfg.HTTP2 != 0 {
+		if err := c.share(); err != nil {
+			return nil, err
+		}
 	}
 	c.header = c.baseHeader()
 	if cfg.Engine != EngineNetHTTP {
@@ -117,6 +124,9 @@ func (c *Client) Proxy() string {
 // in flight then, nor be made later.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
+	for _, t := range c.shared {
+		t.CloseIdleConnections()
+	}
 	if c.loops != nil {
 		c.loops.close()
 	}

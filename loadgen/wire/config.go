@@ -96,6 +96,12 @@ type Config struct {
 	// MaxConns caps the connections that are open at once; 0 is no cap. A request that
 	// waits for one has the wait in its record.
 	MaxConns int
+	// HTTP2 is the number of HTTP/2 connections to share among all requests; 0 speaks
+	// HTTP/1.1, with a connection for each request that is open. Arrivals are then stamped
+	// in this program. Where the server takes no more streams on these connections, further
+	// ones are opened, and the requests on them are annotated stream_limited. It goes with
+	// EngineNetHTTP only, and without MaxConns.
+	HTTP2 int
 	// Engine is the transport.
 	Engine Engine
 	// Loops is the number of event loops of EngineEventLoop; 0 is one.

@@ -25,6 +25,9 @@ type stampConn struct {
 	dial   time.Duration // connecting took this long
 	tls    time.Duration // the TLS handshake took this long; 0 without one
 	kernel *receiver     // nil when this program takes the stamps
+	// further marks a connection opened because the server takes no more streams on those
+	// there are.
+	further bool
 
 	mu  sync.Mutex
 	cur *times // of the exchange that has the connection

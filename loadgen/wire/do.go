@@ -133,15 +133,15 @@ func (c *Client) close(rec *archive.Request) {
 
 // tryState is what the callbacks of one exchange share.
 type tryState struct {
-	mu        sync.Mutex
-	conn      *stampConn
-	times     *times
-	failure   *archive.Failure // the limit that passed
-	got       archive.Instant  // when there was a connection
-	reused    bool
-	conns     int // connections tried
-	kernel    bool
-	dial, tls time.Duration
+	mu              sync.Mutex
+	conn            *stampConn
+	times           *times
+	failure         *archive.Failure // the limit that passed
+	got             archive.Instant  // when there was a connection
+	reused          bool
+	conns           int // connections tried
+	kernel, further bool
+	dial, tls       time.Duration
 }
 
 // exchange makes one request and reads its reply to the end. It reports true when the
@@ -161,6 +161,10 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		sc := under(info.Conn)
 		st.mu.Lock()
+		if c.shared != nil {
+			st.further = sc != nil && sc.further
+			sc = nil // its stamps are those of all requests on it
+		}
 		st.conn, st.reused, st.got = sc, info.Reused, c.cfg.Clock.Now()
 		st.conns++
 		first := st.conns == 1
@@ -174,6 +178,13 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 			w.begin()
 		}
 	}}
+	if c.shared != nil {
+		trace.WroteHeaders = func() {
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			st.times.sent, st.times.lag = c.cfg.Clock.Now(), -1
+		}
+	}
 	req, err := c.request(httptrace.WithClientTrace(ctx, trace), call, body)
 	if err != nil {
 		rec.Status, rec.Error = archive.StatusFailed, c.fail(archive.FailInternal, "%v", err)
@@ -181,7 +192,7 @@ func (c *Client) exchange(parent context.Context, call *Call, body []byte, rec *
 		return false
 	}
 	r := newReply(c, rec, call.MaxTokens)
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.roundTripper().RoundTrip(req)
 	var last arrival
 	if err == nil {
 		last, err = c.read(resp, st, w, r)
@@ -347,6 +358,9 @@ func (c *Client) connection(rec *archive.Request, st *tryState) {
 	}
 	if rec.T.Intended.Known() && !conn.Wait.Known() {
 		conn.Wait = archive.Some(max(0, int64(st.got-rec.T.Intended)-fresh))
+	}
+	if st.further {
+		rec.Annotations = append(rec.Annotations, archive.Annotation{Code: "stream_limited", Message: "The server takes no more streams on the connections that were asked for: this request went over a further one."})
 	}
 	if st.conns > 1 && !slices.Contains(rec.Annotations, connectionReplaced) {
 		rec.Annotations = append(rec.Annotations, connectionReplaced)

@@ -88,31 +88,6 @@ func (c *Client) open(ctx context.Context, network, addr string) (*stampConn, er
 	return s, nil
 }
 
-// dialTLS opens a connection and completes the TLS handshake on it.
-func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := c.connectLimit(ctx)
-	defer cancel()
-	s, err := c.open(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	conf := c.transport.TLSClientConfig.Clone()
-	if conf.ServerName == "" {
-		conf.ServerName = addr
-		if host, _, err := net.SplitHostPort(addr); err == nil {
-			conf.ServerName = host
-		}
-	}
-	start := c.cfg.Clock.Now()
-	conn := tls.Client(s, conf)
-	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = s.Close() // the handshake's error is the one to report
-		return nil, c.dialError(ctx, err, true)
-	}
-	s.tls = c.cfg.Clock.Now().Sub(start)
-	return conn, nil
-}
-
 func (c *Client) connectLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.cfg.Timeouts.Connect <= 0 {
 		return context.WithCancel(ctx)
