@@ -1,0 +1,6 @@
+//go:build !race
+
+package accuracy
+
+// every is which rows are compared: all of them.
+const every = 1
