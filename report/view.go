@@ -104,7 +104,7 @@ func cellOf(e archive.Estimate, unit string) cell {
 		}
 		return c
 	}
-	c := cell{Value: plain(v, unit)}
+	c := cell{Value: plain(v, unit), Reason: e.Reason}
 	lo, ok1 := e.Low.Get()
 	hi, ok2 := e.High.Get()
 	if ok1 && ok2 {
@@ -327,6 +327,9 @@ func blockRows(a *archive.Analysis) []blockRow {
 			continue
 		}
 		cl := cellOf(stat1(m, "value"), m.Unit)
+		if cl.Value != "" {
+			cl.Reason = "" // why there is no interval is in the table of all metrics
+		}
 		rows = append(rows, blockRow{r.label, cl.Value, cl.Interval, cl.Reason})
 	}
 	return rows
