@@ -8,6 +8,7 @@
 //	series.jsonl       one [Sample] a scrape of one source
 //	events.jsonl       one [Event] a line: something dated
 //	checkpoints.jsonl  one [Checkpoint] a scored item
+//	agents.jsonl       one model call of an agent
 //	analysis.json      the [Analysis] computed from the files above
 //
 // The package imports nothing of the project. Its types carry meaning and units;

@@ -22,6 +22,7 @@ const (
 	SeriesFile      = "series.jsonl"
 	EventsFile      = "events.jsonl"
 	CheckpointsFile = "checkpoints.jsonl"
+	AgentsFile      = "agents.jsonl"
 	AnalysisFile    = "analysis.json"
 	ReportFile      = "report.html"
 )
@@ -93,7 +94,7 @@ func Create(dir string, m Manifest) (*Writer, error) {
 		failed: make(chan struct{}),
 		files:  map[string]*appendFile{},
 	}
-	for _, name := range []string{RequestsFile, SeriesFile, EventsFile, CheckpointsFile} {
+	for _, name := range []string{RequestsFile, SeriesFile, EventsFile, CheckpointsFile, AgentsFile} {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o644)
 		if err != nil {
 			w.closeFiles()
@@ -117,6 +118,9 @@ func (w *Writer) Event(e Event) { w.put(EventsFile, e) }
 
 // Checkpoint appends to checkpoints.jsonl.
 func (w *Writer) Checkpoint(c Checkpoint) { w.put(CheckpointsFile, c) }
+
+// Agent appends one model call of an agent to agents.jsonl. Its type belongs to the agents.
+func (w *Writer) Agent(call any) { w.put(AgentsFile, call) }
 
 // Sample appends to series.jsonl. A value that is not a finite number is unknown, so it
 // is left out.

@@ -22,10 +22,14 @@ type Config struct {
 	// Out is the folder that holds run directories.
 	Out string `yaml:"out" json:"out"`
 
+	// Scenario runs built-in traffic in place of Phases and Workload.
+	Scenario Scenario `yaml:"scenario" json:"scenario,omitzero"`
+
 	Target      Target      `yaml:"target" json:"target"`
 	Workload    Workload    `yaml:"workload" json:"workload"`
 	Checkpoints Checkpoints `yaml:"checkpoints" json:"checkpoints"`
 	Monitor     Monitor     `yaml:"monitor" json:"monitor"`
+	Agents      Agents      `yaml:"agents" json:"agents,omitzero"`
 
 	// SLO lists objectives, such as "ttft_p99<500ms". A missed one fails the run's gate.
 	SLO []string `yaml:"slo" json:"slo"`
@@ -39,6 +43,33 @@ type Config struct {
 
 	// Phases run one after the other.
 	Phases []Phase `yaml:"phases" json:"phases"`
+}
+
+// Scenario is built-in traffic, scaled. Zero fields take the scenario's own.
+type Scenario struct {
+	Name        string   `yaml:"name" json:"name,omitempty"`
+	Rate        float64  `yaml:"request_rate" json:"request_rate,omitempty"`
+	Concurrency int      `yaml:"concurrency" json:"concurrency,omitempty"`
+	Duration    Duration `yaml:"duration" json:"duration,omitempty"`
+}
+
+// Agents is the model that writes user turns. It is never the model under test unless
+// the user says so, and it is never on the send path: a turn that is not ready when it is
+// due comes from the seeded generator.
+type Agents struct {
+	// Provider is "openai" (any OpenAI-compatible server), "anthropic", "google" or
+	// "ollama".
+	Provider string `yaml:"provider" json:"provider,omitempty"`
+	Model    string `yaml:"model" json:"model,omitempty"`
+	URL      string `yaml:"url" json:"url,omitempty"`
+	// KeyEnv names the environment variable that holds the model's key.
+	KeyEnv string `yaml:"key_env" json:"key_env,omitempty"`
+	// Turns is the share of sessions, 0 to 1, whose later turns the model writes.
+	Turns float64 `yaml:"turns" json:"turns,omitempty"`
+	// Calls, Tokens and USD bound what may be spent; 0 is no limit.
+	Calls  int     `yaml:"calls" json:"calls,omitempty"`
+	Tokens int     `yaml:"tokens" json:"tokens,omitempty"`
+	USD    float64 `yaml:"usd" json:"usd,omitempty"`
 }
 
 // Target is the server under test.
@@ -105,6 +136,9 @@ type Workload struct {
 	Think string `yaml:"think" json:"think"`
 	// Tasks weighs the task kinds, as "chat=3,code=1"; empty is the built-in mix.
 	Tasks string `yaml:"tasks" json:"tasks,omitempty"`
+	// Tokenizer is a Hugging Face tokenizer.json that counts prompt tokens; empty
+	// estimates them.
+	Tokenizer string `yaml:"tokenizer" json:"tokenizer,omitempty"`
 	// SharedPrefix is the length of a system prompt that all sessions share, in tokens.
 	SharedPrefix int `yaml:"shared_prefix" json:"shared_prefix,omitempty"`
 	// ReusePrompts sends the same prompts as an earlier run with this seed. By default

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/inferencebench/inferencebench/agents/llm"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/loadgen"
@@ -99,6 +100,8 @@ type run struct {
 	id     string
 	pacer  *pace.Pacer
 	sender loadgen.Sender
+	// director writes user turns with a model; nil without one.
+	director *turnWriter
 
 	w     *archive.Writer
 	live  loadgen.Live
@@ -114,6 +117,10 @@ type phaseMark struct {
 func (r *run) do(ctx context.Context) (*Result, error) {
 	started := r.clock.Now()
 	manifest, err := r.manifest(started)
+	if err != nil {
+		return nil, err
+	}
+	r.director, err = newTurnWriter(ctx, r.cfg, r.opts.Getenv, r.clock, func(call llm.Record) { r.w.Agent(call) })
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +194,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	manifest.Ended = r.clock.Now()
 	r.w.Event(r.target.clientEvent(manifest.Ended))
+	if r.director != nil {
+		r.w.Event(r.director.event(manifest.Ended))
+	}
 	if n := r.w.Stalls(); n > 0 {
 		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "slow_disk", Message: fmt.Sprintf("%d records waited for the disk; think times may be longer than planned", n)})
 	}

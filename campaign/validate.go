@@ -13,6 +13,8 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/tasks"
+	"github.com/inferencebench/inferencebench/tasks/bpe"
+	"github.com/inferencebench/inferencebench/tasks/scenario"
 )
 
 // Problem is one thing wrong with a configuration.
@@ -63,7 +65,10 @@ func (c *Config) Validate() error {
 	v := &validator{}
 	v.target(c.Target)
 	v.workload(c.Workload)
+	v.agents(c.Agents)
 	switch {
+	case c.Scenario.Name != "":
+		v.scenario(c.Scenario)
 	case c.Find == FindMaxRate:
 		if _, err := limits(c.SLO); err != nil {
 			v.add("slo", "%v", err)
@@ -174,6 +179,11 @@ func (v *validator) workload(w Workload) {
 	if w.Tasks != "" {
 		if _, err := tasks.ParseMix(w.Tasks); err != nil {
 			v.add("workload.tasks", "%v", err)
+		}
+	}
+	if w.Tokenizer != "" {
+		if _, err := bpe.Load(w.Tokenizer); err != nil {
+			v.add("workload.tokenizer", "%v", err)
 		}
 	}
 	if w.SharedPrefix < 0 {
@@ -291,6 +301,29 @@ func (v *validator) shape(p Phase, at func(string) string) {
 	}
 	if closed && p.MaxInFlight > 0 {
 		v.add(at("max_in_flight"), "only bounds an open loop; this phase has a concurrency")
+	}
+}
+
+func (v *validator) scenario(sc Scenario) {
+	s, err := scenario.Lookup(sc.Name)
+	if err != nil {
+		v.add("scenario.name", "%v", err)
+		return
+	}
+	if _, err := s.Build(sc.size(0, "")); err != nil {
+		v.add("scenario", "%v", err)
+	}
+}
+
+func (v *validator) agents(a Agents) {
+	if math.IsNaN(a.Turns) || a.Turns < 0 || a.Turns > 1 {
+		v.add("agents.turns", "%g is not a share between 0 and 1", a.Turns)
+	}
+	if a.Turns > 0 && (a.Provider == "" || a.Model == "") {
+		v.add("agents.model", "a share of turns needs a provider (openai, anthropic, google, ollama) and a model to write them")
+	}
+	if a.Calls < 0 || a.Tokens < 0 || a.USD < 0 {
+		v.add("agents.calls", "limits are 0 (none) or more")
 	}
 }
 

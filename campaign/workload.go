@@ -9,7 +9,10 @@ import (
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
 	"github.com/inferencebench/inferencebench/tasks"
+	"github.com/inferencebench/inferencebench/tasks/bpe"
 	"github.com/inferencebench/inferencebench/tasks/learn"
+	"github.com/inferencebench/inferencebench/tasks/scenario"
+	"github.com/inferencebench/inferencebench/tasks/token"
 	"github.com/inferencebench/inferencebench/tasks/trace"
 	"github.com/inferencebench/inferencebench/tasks/workload"
 )
@@ -49,8 +52,15 @@ func (r *run) source() (tasks.Source, error) {
 			return nil, Problems{{Field: "workload.tasks", Message: err.Error()}}
 		}
 	}
+	var counter token.Counter
+	if w.Tokenizer != "" {
+		if counter, err = bpe.Load(w.Tokenizer); err != nil {
+			return nil, Problems{{Field: "workload.tokenizer", Message: err.Error()}}
+		}
+	}
 	return r.generate(tasks.Options{
-		Seed: r.cfg.Seed, Salt: r.id, ReusePrompts: w.ReusePrompts,
+		Counter: counter,
+		Seed:    r.cfg.Seed, Salt: r.id, ReusePrompts: w.ReusePrompts,
 		Mix: mix, ISL: isl, OSL: osl, Turns: turns, Think: think,
 		SharedPrefixTokens: w.SharedPrefix,
 		IgnoreEOS:          w.IgnoreEOS, Temperature: w.temperature(),
@@ -62,6 +72,11 @@ func (r *run) generate(o tasks.Options) (tasks.Source, error) {
 	load, err := tasks.NewGenerator(o)
 	if err != nil {
 		return nil, Problems{{Field: "workload", Message: err.Error()}}
+	}
+	if r.director != nil {
+		if load, err = r.director.turns(load); err != nil {
+			return nil, err
+		}
 	}
 	if r.items == nil {
 		return load, nil
@@ -85,6 +100,9 @@ func readModel(path string) (*learn.Model, error) {
 
 // phases turns the configured phases into the driver's.
 func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
+	if r.cfg.Scenario.Name != "" {
+		return r.scenario()
+	}
 	out := make([]loadgen.Phase, len(r.cfg.Phases))
 	for i, p := range r.cfg.Phases {
 		src, process, err := r.shape(p, source, r.cfg.Seed+uint64(i))
@@ -111,6 +129,40 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 		}
 	}
 	return out, nil
+}
+
+// scenario is the phases of the built-in traffic that the campaign names.
+func (r *run) scenario() ([]loadgen.Phase, error) {
+	s, err := scenario.Lookup(r.cfg.Scenario.Name)
+	if err != nil {
+		return nil, err
+	}
+	phases, err := s.Build(r.cfg.Scenario.size(r.cfg.Seed, r.id))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]loadgen.Phase, len(phases))
+	for i, p := range phases {
+		source, err := r.generate(p.Options)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = loadgen.Phase{
+			Name: p.Name, Source: source, Concurrency: p.Concurrency, Rate: p.Rate,
+			Duration: p.Duration - p.Warmup, Warmup: loadgen.Warmup{Duration: p.Warmup},
+		}
+		if p.Rate > 0 && p.Arrival != "" {
+			if out[i].Arrival, err = arrival.Parse(p.Arrival, p.Rate, r.cfg.Seed+uint64(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// size is how large the scenario is to be.
+func (s Scenario) size(seed uint64, salt string) scenario.Size {
+	return scenario.Size{Rate: s.Rate, Concurrency: s.Concurrency, Duration: time.Duration(s.Duration), Seed: seed, Salt: salt}
 }
 
 // shape is where the sessions of a phase come from, and when they arrive; the process of a

@@ -73,6 +73,9 @@ func banner(s campaign.Start) string {
 	if s.Config.Find != "" {
 		fmt.Fprintf(&b, "Search:  %s within %s\n", s.Config.Find, strings.Join(s.Config.SLO, " && "))
 	}
+	if s.Config.Scenario.Name != "" {
+		fmt.Fprintf(&b, "Traffic: scenario %s\n", s.Config.Scenario.Name)
+	}
 	for _, ph := range s.Config.Phases {
 		if s.Config.Find != "" {
 			break

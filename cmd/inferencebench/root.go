@@ -45,6 +45,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newDatasets(),
 		newLearn(),
 		newSim(),
+		newScenarios(),
 		newTrace(),
 		&cobra.Command{
 			Use:   "exit-codes",

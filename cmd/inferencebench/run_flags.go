@@ -33,6 +33,8 @@ type runFlags struct {
 	duration, drain       time.Duration
 	trace                 campaign.Trace
 	replay                campaign.Replay
+	scenario, tokenizer   string
+	agents                campaign.Agents
 
 	workload           string
 	isl, osl, turns    string
@@ -83,6 +85,7 @@ var flagFields = map[string]string{
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
 	"replay": "phases[0].replay.file", "history": "phases[0].replay.history", "replay-speed": "phases[0].replay.speed",
+	"scenario": "scenario.name", "tokenizer": "workload.tokenizer", "agent-turns": "agents.turns", "agent-model": "agents.model",
 	"trace": "phases[0].trace.file", "trace-speed": "phases[0].trace.speed", "trace-limit": "phases[0].trace.limit",
 	"arrival": "phases[0].arrival", "burstiness": "phases[0].arrival", "warmup": "phases[0].warmup", "drain": "phases[0].drain",
 	"workload": "workload.model", "isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
@@ -142,6 +145,13 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.replay.History, "history", campaign.HistorySame, "of a replay: same sends what was sent then, live lets the present replies be the history")
 	s.Float64Var(&f.replay.Speed, "replay-speed", 1, "how many times as fast the replay's time runs")
 
+	s.StringVar(&f.scenario, "scenario", "", "built-in traffic, scaled by --request-rate or --concurrency and --duration; see: inferencebench scenarios")
+	s.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json that counts prompt tokens; none: estimates")
+	s.Float64Var(&f.agents.Turns, "agent-turns", 0, "share of sessions whose later turns a model writes (see --agent-model)")
+	s.StringVar(&f.agents.Provider, "agent-provider", "openai", "API of that model: openai (any compatible server), anthropic, google, ollama")
+	s.StringVar(&f.agents.Model, "agent-model", "", "the model that writes turns; best not the one under test")
+	s.StringVar(&f.agents.URL, "agent-url", "", "base URL of that model's API; default: the provider's own")
+	s.StringVar(&f.agents.KeyEnv, "agent-key-env", "", "environment variable that holds that model's key")
 	s.StringVar(&f.workload, "workload", "", "private workload model that learn wrote, in place of the length and mix flags")
 	s.StringVar(&f.isl, "isl", campaign.DefaultISL, "input length in tokens: 512, uniform(a,b), lognormal(mu,sigma)[min,max], preset:chat")
 	s.StringVar(&f.osl, "osl", campaign.DefaultOSL, "output length in tokens, written like --isl")
@@ -234,6 +244,17 @@ func (f *runFlags) apply(c *campaign.Config) error {
 		c.Target.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 
+	if f.tokenizer != "none" {
+		assign(f, "tokenizer", &c.Workload.Tokenizer, f.tokenizer)
+	}
+	assign(f, "agent-turns", &c.Agents.Turns, f.agents.Turns)
+	if c.Agents.Turns > 0 && c.Agents.Provider == "" {
+		c.Agents.Provider = f.agents.Provider
+	}
+	assign(f, "agent-provider", &c.Agents.Provider, f.agents.Provider)
+	assign(f, "agent-model", &c.Agents.Model, f.agents.Model)
+	assign(f, "agent-url", &c.Agents.URL, f.agents.URL)
+	assign(f, "agent-key-env", &c.Agents.KeyEnv, f.agents.KeyEnv)
 	assign(f, "workload", &c.Workload.Model, f.workload)
 	assign(f, "isl", &c.Workload.ISL, f.isl)
 	assign(f, "osl", &c.Workload.OSL, f.osl)
@@ -278,6 +299,14 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "seed", &c.Seed, f.seed)
 	assign(f, "out", &c.Out, f.out)
 	assign(f, "name", &c.Name, f.name)
+	if f.changed("scenario") {
+		c.Scenario = campaign.Scenario{Name: f.scenario}
+		assign(f, "request-rate", &c.Scenario.Rate, f.rate)
+		assign(f, "concurrency", &c.Scenario.Concurrency, f.concurrency)
+		assign(f, "duration", &c.Scenario.Duration, campaign.Duration(f.duration))
+		c.Phases = nil
+		return nil
+	}
 	return f.applyShape(c)
 }
 
