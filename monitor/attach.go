@@ -12,6 +12,7 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/monitor/gpu"
+	"github.com/inferencebench/inferencebench/monitor/kvevents"
 	"github.com/inferencebench/inferencebench/monitor/logs"
 	"github.com/inferencebench/inferencebench/monitor/otlp"
 	"github.com/inferencebench/inferencebench/monitor/proc"
@@ -41,6 +42,9 @@ type Wanted struct {
 	// Traces is the address to take request spans in at, such as "127.0.0.1:4318"; "" for
 	// none.
 	Traces string
+	// KVEvents is where the server publishes what happens to its cache's blocks:
+	// "tcp://HOST:PORT", or "listen:ADDRESS" for a server that connects to us; "" for none.
+	KVEvents string
 }
 
 // Attached is what can be watched, and what cannot and why.
@@ -90,6 +94,13 @@ func Attach(ctx context.Context, w Wanted) (Attached, error) {
 		}
 		a.Watchers = append(a.Watchers, r)
 		a.note("traces", "takes request spans in at http://%s/v1/traces", r.Addr())
+	}
+	if w.KVEvents != "" {
+		k, err := kvevents.Open(w.KVEvents)
+		if err != nil {
+			return Attached{}, err
+		}
+		a.Sources, a.Watchers = append(a.Sources, k), append(a.Watchers, k)
 	}
 	return a, nil
 }

@@ -9,7 +9,8 @@
 //
 // The sources live in the subpackages: prom reads metrics pages, host and self read the
 // operating system and the Go runtime, proc the server's processes, nvml and gpu read GPUs,
-// slots reads a route of llama.cpp, logs follows a log, otlp takes request spans in.
+// slots reads a route of llama.cpp, logs follows a log, otlp takes
+// request spans and kvevents cache events in.
 //
 // Names of values, beside those of the engine (package engines):
 //

@@ -80,7 +80,7 @@ func (r *Report) server(ctx context.Context, o Options) error {
 	}
 	r.quirks(id.Adapter)
 	w := o.Wanted
-	w.Client, w.Header, w.Server, w.Log, w.Traces = o.Client, o.Header, id, "", ""
+	w.Client, w.Header, w.Server, w.Log, w.Traces, w.KVEvents = o.Client, o.Header, id, "", "", ""
 	got, err := monitor.Attach(ctx, w)
 	if err != nil {
 		return err
