@@ -33,6 +33,8 @@ type Difference struct {
 	Text string
 	// Verdict is "better", "worse", "same" or "undecided".
 	Verdict string
+	// Method says how it was tested.
+	Method string
 }
 
 type comparePage struct {
@@ -70,6 +72,7 @@ type compareCell struct {
 	Better  string // "better", "worse" or ""
 	Tested  string
 	Verdict string
+	Method  string
 }
 
 // changed is one setting that is not the same in all runs.
@@ -206,7 +209,7 @@ func compareRows(runs []Compared, differences []Difference) []compareRow {
 				}
 				for _, d := range differences {
 					if d.Metric == cm.id && d.Stat == st && d.Run == i {
-						c.Tested, c.Verdict = d.Text, d.Verdict
+						c.Tested, c.Verdict, c.Method = d.Text, d.Verdict, d.Method
 					}
 				}
 				row.Cells = append(row.Cells, c)
@@ -377,6 +380,20 @@ func compareNotes(runs []Compared, differences []Difference) []string {
 		}
 		if r.Analysis.Definitions != runs[0].Analysis.Definitions {
 			out = append(out, n+" was computed by other definitions ("+r.Analysis.Definitions+"): analyze it again.")
+		}
+	}
+	first := runs[0].Run.Manifest.WorkloadSHA256
+	same := first != ""
+	for _, r := range runs {
+		same = same && r.Run.Manifest.WorkloadSHA256 == first
+	}
+	if !same {
+		out = append(out, "The runs do not replay one frozen workload, so differences of the traffic are in the figures too.")
+	}
+	for _, d := range differences {
+		if d.Method != "" {
+			out = append(out, "Differences in brackets have a 95 % interval, by "+d.Method+". They tell these runs apart; whether a change of the server does it takes repeats.")
+			break
 		}
 	}
 	if len(differences) == 0 {

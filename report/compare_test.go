@@ -68,3 +68,25 @@ func TestChangeIsJudgedOnlyApart(t *testing.T) {
 		}
 	}
 }
+
+func TestTestedDifferences(t *testing.T) {
+	var runs []Compared
+	for _, k := range []reporttest.Kind{reporttest.Healthy, reporttest.Saturated, reporttest.AllFailed} {
+		run, a := reporttest.Build(t, k)
+		runs = append(runs, Compared{run, a})
+	}
+	got, err := Tested(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worse := false
+	for _, d := range got {
+		if d.Run == 2 {
+			t.Errorf("a run without a success has a difference: %+v", d)
+		}
+		worse = worse || d.Metric == "ttft" && d.Stat == "mean" && d.Verdict == "worse" && strings.HasPrefix(d.Text, "+")
+	}
+	if !worse {
+		t.Errorf("the saturated run is not worse in its mean TTFT: %+v", got)
+	}
+}

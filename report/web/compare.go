@@ -30,8 +30,13 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		}
 		runs = append(runs, report.Compared{Run: run, Analysis: a})
 	}
+	differences, err := report.Tested(runs)
+	if err != nil {
+		s.fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
 	var b bytes.Buffer
-	err := report.CompareHTML(&b, runs, nil, report.PageOptions{Home: "/", Link: func(run *archive.Run) string { return "/runs/" + filepath.Base(run.Dir) }})
+	err = report.CompareHTML(&b, runs, differences, report.PageOptions{Home: "/", Link: func(run *archive.Run) string { return "/runs/" + filepath.Base(run.Dir) }})
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err.Error())
 		return
