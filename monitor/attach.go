@@ -14,6 +14,7 @@ import (
 	"github.com/inferencebench/inferencebench/monitor/gpu"
 	"github.com/inferencebench/inferencebench/monitor/kvevents"
 	"github.com/inferencebench/inferencebench/monitor/logs"
+	"github.com/inferencebench/inferencebench/monitor/nvml"
 	"github.com/inferencebench/inferencebench/monitor/otlp"
 	"github.com/inferencebench/inferencebench/monitor/proc"
 	"github.com/inferencebench/inferencebench/monitor/slots"
@@ -150,8 +151,16 @@ func (a *Attached) gpus(ctx context.Context, w Wanted, pid int, local bool) {
 		a.page(ctx, gpu.Page(w.Client, w.GPUPage, headerFor(w.GPUPage, w), visible))
 		return
 	}
-	sources, gpus, note := OpenGPUs()
-	if len(sources) > 0 {
+	found, xid, note := nvml.OpenAll()
+	if xid != nil && len(found) > 0 {
+		a.Watchers = append(a.Watchers, xid)
+	}
+	if len(found) > 0 {
+		var sources []Source
+		var gpus []archive.GPU
+		for _, g := range found {
+			sources, gpus = append(sources, g), append(gpus, g.GPU())
+		}
 		rs := make([]gpu.Reading, len(gpus))
 		for i, g := range gpus {
 			rs[i] = gpu.Reading{Index: g.Index, UUID: g.UUID, Name: fmt.Sprint(i)}

@@ -53,7 +53,7 @@ func TestLive(t *testing.T) {
 	)
 	m := monitor.Start(t.Context(), monitor.Config{
 		Watchers: all.Watchers,
-		Clock: archive.NewRunClock(), Interval: 200 * time.Millisecond,
+		Clock:    archive.NewRunClock(), Interval: 200 * time.Millisecond,
 		Sources: slices.DeleteFunc(all.Sources, func(s monitor.Source) bool { return s.Kind() != archive.SourceEngine }),
 		Sample: func(s archive.Sample) {
 			mu.Lock()

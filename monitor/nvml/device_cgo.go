@@ -13,9 +13,14 @@ import (
 
 // Field ids of nvmlDeviceGetFieldValues.
 const (
-	fieldPCIeTx = 197 // bytes
-	fieldPCIeRx = 198
+	fieldNVLinkTx = 138 // KiB of data, all links
+	fieldNVLinkRx = 139
+	fieldPCIeTx   = 197 // bytes
+	fieldPCIeRx   = 198
 )
+
+// allLinks is the scope of a field that is asked for the sum over a GPU's links.
+const allLinks = 0xFFFFFFFF
 
 // device is a GPU behind the driver's library.
 type device struct {
@@ -131,9 +136,15 @@ func (d *device) Read(f Field) (float64, error) {
 		n, ret := d.dev.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC)
 		return float64(n), result(ret)
 	case f == PCIeTx:
-		return d.field(fieldPCIeTx)
+		return d.field(fieldPCIeTx, 0)
 	case f == PCIeRx:
-		return d.field(fieldPCIeRx)
+		return d.field(fieldPCIeRx, 0)
+	case f == NVLinkTx:
+		kib, err := d.field(fieldNVLinkTx, allLinks)
+		return 1024 * kib, err
+	case f == NVLinkRx:
+		kib, err := d.field(fieldNVLinkRx, allLinks)
+		return 1024 * kib, err
 	case f == SMActive || f == SMOccupancy || f == TensorActive || f == DRAMActive:
 		return d.gpm.read(f)
 	}
@@ -159,12 +170,12 @@ func (d *device) memory(f Field) (float64, error) {
 	return float64(m.Total), result(ret)
 }
 
-// field reads one of the numbered fields.
-func (d *device) field(id uint32) (float64, error) {
+// field reads one of the numbered fields, of the part of the GPU that scope names.
+func (d *device) field(id, scope uint32) (float64, error) {
 	if !d.can("nvmlDeviceGetFieldValues") {
 		return 0, ErrUnsupported
 	}
-	values := []nvml.FieldValue{{FieldId: id}}
+	values := []nvml.FieldValue{{FieldId: id, ScopeId: scope}}
 	if err := result(d.dev.GetFieldValues(values)); err != nil {
 		return 0, err
 	}

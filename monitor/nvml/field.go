@@ -24,6 +24,8 @@ const (
 	SMOccupancy               // warps resident against the most possible, in percent
 	TensorActive              // share of time in which the tensor cores worked, in percent
 	DRAMActive                // share of the memory bandwidth that was used, in percent
+	NVLinkTx                  // bytes sent over all links since some point in time
+	NVLinkRx                  // bytes received over all links since some point in time
 	numFields
 )
 
@@ -46,6 +48,7 @@ func valueName(f Field) string {
 		Power: "power_watts", PowerLimit: "power_limit_watts", Energy: "energy_joules_total",
 		SMClock: "sm_clock_mhz", SMClockMax: "sm_clock_max_mhz", MemoryClock: "memory_clock_mhz", Temperature: "temperature_celsius",
 		ECCErrors: "ecc_uncorrected_total", PCIeTx: "pcie_tx_bytes_total", PCIeRx: "pcie_rx_bytes_total",
+		NVLinkTx: "nvlink_tx_bytes_total", NVLinkRx: "nvlink_rx_bytes_total",
 		SMActive: "sm_active_percent", SMOccupancy: "sm_occupancy_percent", TensorActive: "tensor_active_percent", DRAMActive: "dram_active_percent",
 	}[f]
 }

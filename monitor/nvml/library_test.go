@@ -3,14 +3,18 @@
 package nvml
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/inferencebench/inferencebench/archive"
 )
 
 // fakeLibrary builds the stand-in for the driver's library and returns where it is.
@@ -33,12 +37,12 @@ func TestLibrary(t *testing.T) {
 	lib := fakeLibrary(t)
 
 	t.Setenv("FAKE_NVML", "broken")
-	if gpus, note := open(nvml.New(nvml.WithLibraryPath(lib))); len(gpus) != 0 || !strings.Contains(note, "Driver Not Loaded") {
+	if gpus, _, note := open(nvml.New(nvml.WithLibraryPath(lib))); len(gpus) != 0 || !strings.Contains(note, "Driver Not Loaded") {
 		t.Errorf("a driver that does not start: %d GPUs, note %q", len(gpus), note)
 	}
 
 	t.Setenv("FAKE_NVML", "")
-	gpus, note := open(nvml.New(nvml.WithLibraryPath(lib)))
+	gpus, xid, note := open(nvml.New(nvml.WithLibraryPath(lib)))
 	if note != "" || len(gpus) != 3 {
 		t.Fatalf("open = %d GPUs, note %q; want two and a MIG instance", len(gpus), note)
 	}
@@ -76,6 +80,16 @@ func TestLibrary(t *testing.T) {
 	if pids, ok := gpus[2].Processes(); ok {
 		t.Errorf("Processes of a MIG instance = %v; want unknown", pids)
 	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	var events []archive.Event
+	if err := xid.Watch(ctx, archive.NewRunClock(), func(e archive.Event) {
+		events = append(events, e)
+		cancel()
+	}); err != nil || len(events) != 1 || events[0].Fields["target"] != "GPU-fake-0" || events[0].Fields["xid"] != uint64(79) {
+		t.Errorf("errors of the driver: %v, %+v; want Xid 79 of the first GPU", err, events)
+	}
+	cancel()
 
 	t.Setenv("FAKE_NVML", "lost")
 	if got, err := gpus[0].Read(t.Context()); !errors.Is(err, ErrLost) {

@@ -15,20 +15,27 @@ const most = 256
 // Open finds the GPUs of this machine. Without a driver there are none and note says why.
 // The library stays open for the life of the process. With MIG on, each instance is a GPU of
 // its own beside the one that it is part of.
-func Open() (gpus []*GPU, note string) { return open(nvml.New()) }
+func Open() (gpus []*GPU, note string) {
+	gpus, _, note = open(nvml.New())
+	return gpus, note
+}
 
-func open(lib nvml.Interface) (gpus []*GPU, note string) {
+// OpenAll is Open, and what follows the errors that the driver reports; nil where it does
+// not tell.
+func OpenAll() (gpus []*GPU, errors *Errors, note string) { return open(nvml.New()) }
+
+func open(lib nvml.Interface) (gpus []*GPU, xid *Errors, note string) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
 		// No other call may follow: the library's functions are not there.
-		return nil, "no NVIDIA driver on this machine: GPU telemetry is off"
+		return nil, nil, "no NVIDIA driver on this machine: GPU telemetry is off"
 	default:
-		return nil, fmt.Sprintf("the NVIDIA driver does not work (%s): GPU telemetry is off", ret.Error())
+		return nil, nil, fmt.Sprintf("the NVIDIA driver does not work (%s): GPU telemetry is off", ret.Error())
 	}
 	n, ret := lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return nil, fmt.Sprintf("the NVIDIA driver lists no GPU (%s): GPU telemetry is off", ret.Error())
+		return nil, nil, fmt.Sprintf("the NVIDIA driver lists no GPU (%s): GPU telemetry is off", ret.Error())
 	}
 	can := symbols(lib)
 	driver := ""
@@ -55,7 +62,7 @@ func open(lib nvml.Interface) (gpus []*GPU, note string) {
 	case n == 0:
 		note = "the NVIDIA driver lists no GPU: GPU telemetry is off"
 	}
-	return gpus, note
+	return gpus, newErrors(lib, can, gpus), note
 }
 
 // symbols reports whether the loaded library has a function. What is not there must not be
@@ -69,6 +76,7 @@ func symbols(lib nvml.Interface) func(name string) bool {
 		"nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetFieldValues", "nvmlDeviceGetMigMode",
 		"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc",
 		"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3",
+		"nvmlEventSetCreate", "nvmlEventSetFree", "nvmlEventSetWait", "nvmlEventSetWait_v2", "nvmlDeviceRegisterEvents",
 		"nvmlGpmSampleGet", "nvmlGpmMetricsGet", "nvmlGpmSampleFree",
 	} {
 		seen[name] = lib.Extensions().LookupSymbol(name) == nil
