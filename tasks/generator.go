@@ -99,6 +99,7 @@ const (
 	streamNonce
 	streamSystem
 	streamFollow
+	streamClass
 )
 
 // sharedSystem writes the system message that all sessions share: a rule book of n

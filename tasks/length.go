@@ -73,7 +73,7 @@ func (l Length) String() string { return l.text }
 // Input is the prompt side of a preset; any other length is its own input.
 func (l Length) Input() Length {
 	if l.shape == shapePreset {
-		return Table(l.preset.In)
+		return l.preset.Input().Clip(max(l.min, l.preset.in.min), bound(l.max, l.preset.in.max))
 	}
 	return l
 }
@@ -81,9 +81,17 @@ func (l Length) Input() Length {
 // Output is the output side of a preset; any other length is its own output.
 func (l Length) Output() Length {
 	if l.shape == shapePreset {
-		return Table(l.preset.Out)
+		return l.preset.Output().Clip(max(l.min, l.preset.out.min), bound(l.max, l.preset.out.max))
 	}
 	return l
+}
+
+// bound is the tighter of two upper bounds, of which 0 is none.
+func bound(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // Draw draws from r. A preset draws from its input side. The zero Length draws 0.

@@ -70,7 +70,7 @@ func ParseLength(s string) (Length, error) {
 	if err != nil {
 		return Length{}, err
 	}
-	l.min, l.max = lo, hi
+	l.min, l.max = max(l.min, lo), bound(l.max, hi)
 	l.text = strings.TrimSpace(s)
 	return l, nil
 }

@@ -5,11 +5,31 @@ import (
 	"strings"
 )
 
-// Preset is a pair of length tables measured on real traffic.
+// Preset is a pair of length distributions of real traffic: tables measured on a trace,
+// or a closed form where only a summary was published.
 type Preset struct {
 	Name    string
-	In, Out *Quantiles
-	About   string // one sentence
+	In, Out *Quantiles // nil where the preset is a closed form
+	About   string     // one sentence
+	Source  string     // where the numbers come from
+
+	in, out Length // the closed form
+}
+
+// Input is the distribution of prompt lengths.
+func (p *Preset) Input() Length {
+	if p.In != nil {
+		return Table(p.In)
+	}
+	return p.in
+}
+
+// Output is the distribution of answer lengths.
+func (p *Preset) Output() Length {
+	if p.Out != nil {
+		return Table(p.Out)
+	}
+	return p.out
 }
 
 // LookupPreset finds a preset by name.
@@ -40,7 +60,7 @@ func table(name, source string, x ...float64) *Quantiles {
 }
 
 func preset(name, about, source string, in, out []float64) Preset {
-	return Preset{Name: name, About: about, In: table("preset:"+name+".in", source, in...), Out: table("preset:"+name+".out", source, out...)}
+	return Preset{Name: name, About: about, Source: source, In: table("preset:"+name+".in", source, in...), Out: table("preset:"+name+".out", source, out...)}
 }
 
 var presets = func() []Preset {
@@ -64,6 +84,14 @@ var presets = func() []Preset {
 			[]float64{9, 13, 18, 29, 57, 113, 208, 266, 406, 748, 2092, 6714, 23423, 33783},
 			[]float64{141, 225, 287, 387, 470, 582, 792, 1104, 1367, 1680, 3432, 5701, 12607, 20833}),
 	}
+	ps = append(ps,
+		Preset{Name: "chat-mt", About: "User turns of multi-turn chat, without the history.", Source: "summaries of LMSYS-Chat-1M and WildChat", in: Lognormal(4.2, 1.1).Clip(4, 8192), out: Lognormal(5.4, 0.8).Clip(4, 4096)},
+		Preset{Name: "tool-agent", About: "Tool-calling agents: mean 8,600 tokens in, 182 out.", Source: "Mooncake's paper, tool and agent trace", in: Lognormal(8.66, 0.9).Clip(256, 131072), out: Lognormal(4.88, 0.8).Clip(4, 4096)},
+		Preset{Name: "coding-agent", About: "Calls of a coding agent: 22,000 tokens at the start, up to 200,000.", Source: "GitHub Copilot coding-agent traces of 2026, means", in: Lognormal(10.9, 0.65).Clip(22000, 200000), out: Lognormal(5.9, 0.85).Clip(8, 8192)},
+		Preset{Name: "classify", About: "Short texts in, a label out.", Source: "ServeGen m-small, clients whose lengths are public", in: Lognormal(4.0, 1.1).Clip(20, 570), out: Lognormal(1.1, 1.0).Clip(1, 71)},
+		Preset{Name: "rag-long", About: "Questions over long shared documents.", Source: "upper half of the Mooncake synthetic trace", in: Lognormal(9.75, 0.65).Clip(4000, 60000), out: Uniform(50, 400)},
+		Preset{Name: "templated-api", About: "A template of 4,000 tokens that all share, and a few hundred of their own.", Source: "the business-to-business pattern of Alibaba's traffic study", in: Uniform(4050, 4400), out: Uniform(60, 200)},
+	)
 	slices.SortFunc(ps, func(a, b Preset) int { return strings.Compare(a.Name, b.Name) })
 	return ps
 }()
