@@ -36,6 +36,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newReplay(),
 		newAnalyze(),
 		newReport(),
+		newCompare(),
 		newExport(),
 		newImport(),
 		newServe(),
