@@ -135,10 +135,7 @@ func microPacing(q float64) func() (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		pacer, closePacer, err := newPacer(clock)
-		if err != nil {
-			return 0, err
-		}
+		pacer, closePacer := newPacer(clock)
 		defer closePacer()
 		ours, err := late(func(at archive.Instant) error { return pacer.Until(context.Background(), at) })
 		return sleep / ours, err

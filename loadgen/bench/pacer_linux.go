@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/loadgen"
+	"github.com/inferencebench/inferencebench/loadgen/pace"
 )
 
 // newPacer returns the pacer that a campaign sends by, and what ends it.
-func newPacer(archive.Clock) (loadgen.Pacer, func(), error) {
-	return nil, nil, errors.New("there is no pacer thread yet")
+func newPacer(clock archive.Clock) (loadgen.Pacer, func()) {
+	p := pace.New(clock)
+	return p, p.Close
 }
