@@ -50,7 +50,7 @@ func TestReadErrors(t *testing.T) {
 		words string
 		is    error
 	}{
-		{"an error status", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 503) }, "status 503", nil},
+		{"an error status", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, "status 503", nil},
 		{"a web page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>\n") }, "", engines.ErrNotMetrics},
 		{"no answer in time", func(_ http.ResponseWriter, r *http.Request) {
 			select {
