@@ -81,13 +81,15 @@ func (p *paper) verdict(a *archive.Analysis) {
 
 // confidenceNote says what the confidence of a bottleneck rests on.
 func confidenceNote(a *archive.Analysis) string {
-	for _, f := range findingsOf(a, "primary") {
-		if len(f.Against) > 0 || len(f.Missing) > 0 {
-			return fmt.Sprintf(" (%s for, %s against, %s missing)", plural(len(f.For), "fact"), itoa(len(f.Against)), plural(len(f.Missing), "signal"))
-		}
+	primary := findingsOf(a, "primary")
+	if len(primary) == 0 {
+		return ""
+	}
+	f := primary[0]
+	if len(f.Against) == 0 && len(f.Missing) == 0 {
 		return " (" + plural(len(f.For), "fact") + " for, none against)"
 	}
-	return ""
+	return fmt.Sprintf(" (%s for, %s against, %s missing)", plural(len(f.For), "fact"), itoa(len(f.Against)), plural(len(f.Missing), "signal"))
 }
 
 func plural(n int, noun string) string {
