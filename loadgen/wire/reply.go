@@ -118,10 +118,17 @@ func (r *reply) hold(p []byte, limit int) bool {
 	return len(p) <= room
 }
 
-// sniff decides the form by the first byte that is no white space: servers send the one
-// under the content type of the other.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// sniff decides the form by how the body starts behind white space: servers send the one
+// under the content type of the other. It leaves the form unknown, and the bytes held,
+// until enough has come.
 func (r *reply) sniff(p []byte) {
-	b := bytes.TrimLeft(bytes.TrimPrefix(append(r.whole[:len(r.whole):len(r.whole)], p...), []byte("\xef\xbb\xbf")), " \t\r\n")
+	b := append(r.whole[:len(r.whole):len(r.whole)], p...)
+	if len(b) < len(byteOrderMark) && strings.HasPrefix(byteOrderMark, string(b)) {
+		return
+	}
+	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(byteOrderMark)), " \t\r\n")
 	stream := strings.HasPrefix(strings.ToLower(r.header.Get("Content-Type")), "text/event-stream")
 	switch {
 	case len(b) == 0:
@@ -131,29 +138,40 @@ func (r *reply) sniff(p []byte) {
 	case b[0] == '{' || b[0] == '[':
 		r.form = formWhole
 		return
-	case stream || startsEvent(b):
+	case stream:
 		r.form = formStream
 	default:
-		r.form = formAlien
-		return
+		if r.form = startForm(b); r.form != formStream {
+			return
+		}
 	}
 	r.header = nil // of no more use
 	if held := r.whole; len(held) > 0 {
 		r.whole = nil
 		r.scan.Feed(held)
-		for r.scan.Next() { //nolint:revive // white space holds no event
+		for r.scan.Next() { //nolint:revive // what is held ends inside the first line
 		}
 	}
 }
 
-// startsEvent reports whether b may be the start of an event stream.
-func startsEvent(b []byte) bool {
-	for _, f := range []string{":", "data", "event", "id", "retry"} {
-		if n := min(len(f), len(b)); string(b[:n]) == f[:n] {
-			return true
+// startForm says whether b starts an event stream, which is not known while it is only
+// the start of a field's name.
+func startForm(b []byte) form {
+	if b[0] == ':' {
+		return formStream
+	}
+	for _, name := range []string{"data", "event", "id", "retry"} {
+		if len(b) <= len(name) {
+			if strings.HasPrefix(name, string(b)) {
+				return formUnknown
+			}
+			continue
+		}
+		if string(b[:len(name)]) == name && (b[len(name)] == ':' || b[len(name)] == '\r' || b[len(name)] == '\n') {
+			return formStream
 		}
 	}
-	return false
+	return formAlien
 }
 
 // events takes the whole events of the bytes that came at a.
