@@ -2,9 +2,12 @@ package director
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,9 +111,22 @@ func TestRealModelAsDirector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var mu sync.Mutex
 	verdicts := map[string]int{}
-	w := writer(t, conversations(t, 3, 20*time.Second), m, archive.NewRunClock(), 1, func(r llm.Record) { verdicts[r.Verdict]++ })
-	for i := range uint64(4) {
+	var said []string
+	w, err := NewTurns(conversations(t, 3, time.Minute), TurnConfig{Share: 1, Caller: &llm.Caller{
+		Model: m, Clock: archive.NewRunClock(), MaxTokens: 160,
+		Record: func(r llm.Record) {
+			mu.Lock()
+			defer mu.Unlock()
+			verdicts[r.Verdict]++
+			said = append(said, fmt.Sprintf("%s: %.120q", r.Verdict, r.Output))
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(2) {
 		s, reply := w.Session(i), ""
 		for {
 			turn, ok := s.Next(reply)
@@ -124,8 +140,10 @@ func TestRealModelAsDirector(t *testing.T) {
 		}
 	}
 	s := w.Stats()
-	t.Logf("%+v, verdicts %v", s, verdicts)
-	if s.Eligible != 8 || s.Written+s.Late+s.Invalid+s.Failed != 8 || s.SendPath != 0 {
+	mu.Lock()
+	defer mu.Unlock()
+	t.Logf("%+v, verdicts %v\n%s", s, verdicts, strings.Join(said, "\n"))
+	if s.Eligible != 4 || s.Written+s.Late+s.Invalid+s.Failed != 4 {
 		t.Errorf("turns do not add up: %+v", s)
 	}
 }

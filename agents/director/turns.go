@@ -22,8 +22,8 @@ type TurnConfig struct {
 	// Share of the sessions, 0 to 1, whose later turns a model writes where it can.
 	Share float64
 	Seed  uint64 // which sessions, and their personas
-	// Margin is how long before a turn is due the model's answer must be there; 0 is
-	// DefaultMargin.
+	// Margin is how long before a turn is due the model's answer must be there, and at
+	// least a twentieth of the pause; 0 is DefaultMargin.
 	Margin time.Duration
 	// Parallel is how many calls may be open at once; 0 is 4.
 	Parallel int
@@ -50,7 +50,7 @@ type TurnStats struct {
 	Invalid  int // the answer broke the schema or the rules, also when repaired
 	Failed   int // the call failed, or the budget was used up
 	// SendPath counts turns that were handed over after they were due. It is 0 unless
-	// this package is wrong.
+	// this machine is too busy to wake up within the margin.
 	SendPath int
 }
 
@@ -136,6 +136,7 @@ type session struct {
 
 // Next gives the generator's turn, with the model's text in it when that comes in time.
 func (s *session) Next(reply string) (tasks.Turn, bool) {
+	now := s.t.cfg.Caller.Clock.Now()
 	turn, ok := s.inner.Next(reply)
 	if !ok {
 		return turn, false
@@ -146,7 +147,7 @@ func (s *session) Next(reply string) (tasks.Turn, bool) {
 		turn.SharedPrefix = archive.Some(max(shared+s.drift, 0))
 	}
 	if !first && (turn.Kind == "" || turn.Kind == archive.KindLoad) && turn.Messages == nil {
-		s.rewrite(&turn, reply)
+		s.rewrite(&turn, reply, now.Add(turn.Think))
 	}
 	if n, known := turn.PromptTokens.Get(); known && !first {
 		turn.PromptTokens = archive.Some(max(n+s.drift, 1))
@@ -156,13 +157,12 @@ func (s *session) Next(reply string) (tasks.Turn, bool) {
 }
 
 // rewrite asks the model for the turn's text and leaves the turn alone when there is no
-// good answer in time.
-func (s *session) rewrite(turn *tasks.Turn, reply string) {
+// good answer in time before due.
+func (s *session) rewrite(turn *tasks.Turn, reply string, due archive.Instant) {
 	t := s.t
 	t.count(func(c *TurnStats) { c.Eligible++ })
 	clock := t.cfg.Caller.Clock
-	due := clock.Now().Add(turn.Think)
-	limit := turn.Think - t.cfg.Margin
+	limit := due.Sub(clock.Now()) - max(t.cfg.Margin, turn.Think/20)
 	switch {
 	case strings.TrimSpace(reply) == "":
 		t.count(func(c *TurnStats) { c.NoReply++ })
