@@ -213,6 +213,8 @@ func TestRestart(t *testing.T) {
 		{"a histogram's count fell", v{"a_count": 5}, v{"a_count": 1}, true, "a_count"},
 		{"the start time moved", v{start: 1e9}, v{start: 1e9 + 60}, true, ""},
 		{"the start time is rounded differently", v{start: 1e9, "a_total": 5}, v{start: 1e9 + 0.01, "a_total": 5}, false, ""},
+		{"another start mark", v{startMark: 7, "a_total": 0}, v{startMark: 8, "a_total": 0}, true, ""},
+		{"the same start mark, and a counter fell", v{startMark: 7, "a_total": 5}, v{startMark: 7, "a_total": 4}, false, "a_total"},
 		{"a counter fell in a process that stayed", v{start: 1e9, "a_total": 5}, v{start: 1e9, "a_total": 4}, false, "a_total"},
 		{"a counter that went away says nothing", v{"a_total": 5, "b_total": 1}, v{"b_total": 1}, false, ""},
 	}

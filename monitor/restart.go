@@ -9,8 +9,11 @@ import (
 // startTime is when the server's process started, in seconds since 1970, where it says so.
 const startTime = "process_start_time_seconds"
 
+// startMark is a number that a server's process keeps as long as it lives; see package prom.
+const startMark = "process_start_mark"
+
 // compare looks for a restart of the server between two readings, and for counters that
-// fell. A start time that moved by more than a second is a restart; one that stayed rules
+// fell. A start time that moved by more than a second, or another start mark, is a restart; one that stayed rules
 // a restart out, and counters that fell then belong to a part of the server or to series
 // that went away. Where the server tells no start time, a counter that fell is a restart.
 func compare(before, now map[string]float64) (restart bool, fell []string) {
@@ -22,10 +25,12 @@ func compare(before, now map[string]float64) (restart bool, fell []string) {
 	slices.Sort(fell)
 	const keep = 10
 	cut := fell[:min(len(fell), keep)]
-	then, ok1 := before[startTime]
-	started, ok2 := now[startTime]
-	if ok1 && ok2 {
-		return math.Abs(started-then) > 1, cut
+	for name, slack := range map[string]float64{startTime: 1, startMark: 0} {
+		then, ok1 := before[name]
+		started, ok2 := now[name]
+		if ok1 && ok2 {
+			return math.Abs(started-then) > slack, cut
+		}
 	}
 	return len(fell) > 0, cut
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
@@ -25,6 +26,7 @@ type Source struct {
 	adapter *engines.Adapter
 	notes   []archive.Annotation
 	conn    net.Conn // of the last reading
+	mark    float64  // of the server's process, at the last reading; 0 when it gives none
 }
 
 // New reads the page at url with the adapter's names. header is sent with each request.
@@ -43,7 +45,9 @@ func (s *Source) Annotations() []archive.Annotation { return s.notes }
 
 // Read fetches and reads the page once. Values have canonical names; see package engines.
 // Beside them, on Linux, are scrape_tcp_rtt_seconds and scrape_tcp_retransmits: the round
-// trip to the server as the kernel measured it on the connection that the page came over.
+// trip to the server as the kernel measured it on the connection that the page came over;
+// and process_start_mark, from the header Process-Start-Time-Unix of llama.cpp: not a time
+// that can be relied on, but another number after each start.
 // The error never holds credentials.
 func (s *Source) Read(ctx context.Context) (map[string]float64, error) {
 	s.notes = nil
@@ -53,6 +57,9 @@ func (s *Source) Read(ctx context.Context) (map[string]float64, error) {
 	}
 	values, notes, err := s.adapter.Signals(b)
 	s.notes = notes
+	if err == nil && s.mark != 0 {
+		values["process_start_mark"] = s.mark
+	}
 	if err == nil && s.conn != nil {
 		if p, ok := tcpInfo(s.conn); ok {
 			values["scrape_tcp_rtt_seconds"] = p.rtt.Seconds()
@@ -86,6 +93,10 @@ func (s *Source) fetch(ctx context.Context) ([]byte, error) {
 	if resp.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
 		return nil, fmt.Errorf("read metrics page: status %d", resp.StatusCode)
+	}
+	s.mark = 0
+	if m, err := strconv.ParseFloat(resp.Header.Get("Process-Start-Time-Unix"), 64); err == nil && m > 0 && m < 1e18 {
+		s.mark = m
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, expo.MaxPage+1))
 	if err != nil {

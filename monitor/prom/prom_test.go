@@ -30,10 +30,11 @@ func TestRead(t *testing.T) {
 		if r.Header.Get("X-Key") != "k" || !strings.HasPrefix(r.Header.Get("Accept"), "text/plain") {
 			t.Errorf("headers %v; want the given one and the text format", r.Header)
 		}
+		w.Header().Set("Process-Start-Time-Unix", "701932688")
 		fmt.Fprint(w, "vllm:num_requests_running 3\nrubbish{\n")
 	}, http.Header{"X-Key": {"k"}})
 	v, err := s.Read(t.Context())
-	if err != nil || v["requests_running"] != 3 || len(s.Annotations()) != 1 {
+	if err != nil || v["requests_running"] != 3 || v["process_start_mark"] != 701932688 || len(s.Annotations()) != 1 {
 		t.Errorf("Read = %v, %v, notes %v; want 3 running and a note on the bad line", v, err, s.Annotations())
 	}
 	if strings.Contains(s.Target(), "hunter2") {
