@@ -451,8 +451,8 @@ func TestB55Overload(t *testing.T) {
 	if !ok || !strings.Contains(msg, "offered 20/s, served 9.8/s") && !strings.Contains(msg, "offered 20/s, served 10/s") {
 		t.Errorf("overloaded = %q", msg)
 	}
-	if a.Verdict.State != archive.VerdictBottleneck || a.Verdict.Cause != "queueing" {
-		t.Errorf("verdict = %q %q; want bottleneck queueing", a.Verdict.State, a.Verdict.Cause)
+	if a.Verdict.State != archive.VerdictInconclusive || !strings.Contains(a.Verdict.Headline, "overloaded") {
+		t.Errorf("verdict = %+v; want one that says overloaded and leaves the cause inside open", a.Verdict)
 	}
 }
 

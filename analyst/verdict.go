@@ -116,6 +116,9 @@ func (w *work) inconclusive(f *attribute.Facts, r *attribute.Result, win *archiv
 		what = "the engine shows no metrics, and from outside no cause stands out"
 	}
 	v.Headline = fmt.Sprintf("What limits the server at %s is undecided: %s.", loadWords(win), what)
+	if f.Overloaded() {
+		v.Headline = fmt.Sprintf("The server is overloaded at %s: %.3g requests a second are due and %.3g are answered. What inside it is short is undecided: %s.", loadWords(win), f.Offered.V, f.Served.V, what)
+	}
 	if missed {
 		v.Headline += " An objective is missed."
 	}

@@ -65,6 +65,9 @@ type Facts struct {
 // BlackBox reports whether the engine showed no metrics at all.
 func (f *Facts) BlackBox() bool { return f.EngineReads == 0 }
 
+// Overloaded reports whether more arrives than is answered.
+func (f *Facts) Overloaded() bool { return f.over() }
+
 // QueueExcess returns the share of the time to first token that is waiting in the
 // engine's queue for longer than the step under way, which every request waits for.
 func (f *Facts) QueueExcess() float64 {

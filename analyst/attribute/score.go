@@ -499,6 +499,7 @@ func scoreQueueing(f *Facts) (h hypothesis) {
 		}
 	case over:
 		h.score = 0.7
+		h.lack(needQueue) // what inside the server is short cannot be told from outside
 	default:
 		h.lack(needQueue)
 	}

@@ -2,11 +2,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/analyst/suite"
@@ -21,9 +23,17 @@ func main() {
 	combos := flag.Int("combos", 0, "use only the first so many combinations; 0: all")
 	verbose := flag.Bool("v", false, "print the evidence of wrong verdicts")
 	all := flag.Bool("vv", false, "print the evidence of all verdicts")
+	page := flag.String("o", "", "measure everything and write the page to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *page != "" {
+		if err := write(ctx, *page); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	list := suite.Tuning()
 	if *set == "held" {
 		list = suite.Held()
@@ -60,4 +70,38 @@ func main() {
 		}
 	})
 	fmt.Printf("%d of %d right\n", right, n)
+}
+
+// write measures tuning and held-out combinations, healthy servers and withheld signals,
+// and writes the page.
+func write(ctx context.Context, path string) error {
+	sevs := []faults.Severity{faults.Low, faults.Mid, faults.High}
+	run := func(what string, jobs []suite.Job) []suite.Case {
+		n := 0
+		return suite.Run(ctx, jobs, runtime.GOMAXPROCS(0), func(int, *suite.Case) {
+			if n++; n%25 == 0 || n == len(jobs) {
+				fmt.Fprintf(os.Stderr, "%s: %d of %d\n", what, n, len(jobs))
+			}
+		})
+	}
+	var seeds []uint64
+	for s := range uint64(17) {
+		seeds = append(seeds, 501+s)
+	}
+	withheld := suite.Jobs([]string{"F02", "F04", "F05", "F06", "F07", "F12", "F22", "F23"}, suite.Held(), []faults.Severity{faults.Mid}, []uint64{301})
+	for i := range withheld {
+		withheld[i].Options.Withhold = []string{"engine"}
+	}
+	r := suite.Results{
+		Tuning:   run("tuning", suite.Jobs(suite.All(), suite.Tuning(), sevs, []uint64{1})),
+		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{301})),
+		Healthy:  run("healthy", suite.Jobs([]string{"F00"}, suite.Held(), []faults.Severity{faults.Mid}, seeds)),
+		Withheld: run("withheld", withheld),
+		Seeds:    "1", HeldSeeds: "301; healthy runs 501 to 517",
+	}
+	var b bytes.Buffer
+	if err := r.Markdown(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
