@@ -79,7 +79,7 @@ func engineConditions() []Condition {
 				s.shape = conversation(s.shape.Seed, offline.Between(7000, 11000), offline.Between(3, 6), 4*time.Second)
 				s.run.RoundRobin = true
 				s.knob = "round-robin over replicas"
-				return s.at(0.85)
+				return s.beyond(pick(s.sev, 0.5, 0.6, 0.7))
 			}},
 		{ID: "F22", Name: "KV cache leaks", Cause: "kv_leak", Accept: []string{"kv_capacity"}, Secondary: []string{"kv_capacity", "queueing"}, Timed: true,
 			Chain:   []string{"blocks are never given back", "the floor of KV usage rises", "fewer requests fit", "queueing and preemption set in late in the run"},

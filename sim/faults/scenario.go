@@ -42,9 +42,13 @@ func (s *scenario) capacity() (sustained, saturated float64, err error) {
 	return offline.Capacity(s.ctx, s.run, s.shape, s.obj)
 }
 
-// at sets the load to a share of what the server as configured now sustains.
+// at sets the load to a share of what the server as configured now sustains. Where prompts
+// are so long that no load meets the objective, half of what it completes stands for that.
 func (s *scenario) at(share float64) error {
-	sustained, _, err := s.capacity()
+	sustained, saturated, err := s.capacity()
+	if sustained < 0.1*saturated {
+		sustained = 0.5 * saturated
+	}
 	s.load = share * sustained
 	return err
 }

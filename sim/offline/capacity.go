@@ -44,6 +44,7 @@ func Capacity(ctx context.Context, cfg Config, shape Shape, obj Objective) (sust
 // Saturated returns the sessions a second that a server completes when there is always more
 // to do: twice as many users as it runs requests, at most 512 a replica, in a closed loop,
 // counted over the second half of the time that each needs to come round several times.
+// Requests are counted and divided by the turns of a session.
 func Saturated(ctx context.Context, cfg Config, shape Shape) (float64, error) {
 	cfg.Records, cfg.Sampling, cfg.Client, cfg.Proxy = true, Sampling{}, Client{}, Proxy{}
 	users := min(max(2*cfg.Engine.Resolved().MaxNumSeqs, 16), 256)
@@ -58,16 +59,30 @@ func Saturated(ctx context.Context, cfg Config, shape Shape) (float64, error) {
 		}
 		done, half := 0, Instant(cfg.Duration/2)
 		for _, r := range res.Requests {
-			if r.Error == nil && r.Turn == 0 && r.T.Done > half && r.T.Done <= Instant(cfg.Duration) {
+			if r.Error == nil && r.T.Done > half && r.T.Done <= Instant(cfg.Duration) {
 				done++
 			}
 		}
 		if done >= cfg.Concurrency || cfg.Duration >= 16*time.Minute {
-			return float64(max(done, 1)) / (cfg.Duration / 2).Seconds(), nil
+			return float64(max(done, 1)) / (cfg.Duration / 2).Seconds() / shape.meanTurns(), nil
 		}
 		cfg.Duration *= 2
 		cfg.Source = shape.Source()
 	}
+}
+
+// meanTurns is the mean number of turns of a session, from a thousand of them.
+func (s Shape) meanTurns() float64 {
+	if s.Turns == nil {
+		return 1
+	}
+	const n = 1000
+	src, total := s.Source(), 0
+	for range n {
+		p, _ := src.Next()
+		total += len(p.Turns)
+	}
+	return float64(total) / n
 }
 
 func (o Objective) met(res *Result) bool {
