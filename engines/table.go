@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -193,32 +192,15 @@ func (a *Adapter) check(file string) error {
 			bad("advice for %q needs a canonical signal and what to do", ad.Missing)
 		}
 	}
-	causes, risks := Causes(), Risks()
-	for i, k := range a.Knobs {
-		oneOf("surface of "+k.Name, k.Surface, "", "flag", "env", "yaml", "request")
-		oneOf("type of "+k.Name, k.Type, "int", "float", "bool", "enum", "string", "list", "json")
-		for _, c := range k.Relieves {
-			if causes[c] == "" {
-				bad("knob %s relieves unknown cause %q", k.Name, c)
+	for i := range a.Knobs {
+		errs = append(errs, a.Knobs[i].check())
+		if slices.ContainsFunc(a.Knobs[:i], func(o Knob) bool { return o.Name == a.Knobs[i].Name }) {
+			bad("knob %s is there twice", a.Knobs[i].Name)
+		}
+		for _, x := range a.Knobs[i].Excludes {
+			if !slices.ContainsFunc(a.Knobs, func(o Knob) bool { return o.Name == x && slices.Contains(o.Excludes, a.Knobs[i].Name) }) {
+				bad("knob %s excludes %s, which is no knob or does not exclude it", a.Knobs[i].Name, x)
 			}
-		}
-		for _, r := range k.Risks {
-			if risks[r] == "" {
-				bad("knob %s has unknown risk %q", k.Name, r)
-			}
-		}
-		if k.Name == "" || k.Effect == "" {
-			bad("knob %d %q needs name and effect", i, k.Name)
-		}
-		if k.Type == "enum" && len(k.Values) > 0 {
-			for _, v := range k.Search {
-				if !slices.Contains(k.Values, v) {
-					bad("knob %s: %q is to be searched but not allowed", k.Name, v)
-				}
-			}
-		}
-		if slices.ContainsFunc(a.Knobs[:i], func(o Knob) bool { return o.Name == k.Name }) {
-			bad("knob %s is there twice", k.Name)
 		}
 	}
 	for _, l := range a.Logs {
@@ -227,18 +209,4 @@ func (a *Adapter) check(file string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (l *LogPattern) check() error {
-	if !slices.Contains([]string{"info", "warning", "error", "fatal"}, l.Severity) {
-		return fmt.Errorf("log pattern %s has severity %q", l.ID, l.Severity)
-	}
-	re, err := regexp.Compile(l.Regex)
-	if err != nil {
-		return fmt.Errorf("log pattern %s: %w", l.ID, err)
-	}
-	if l.ID == "" || l.Means == "" || len(l.Fields) > re.NumSubexp() {
-		return fmt.Errorf("log pattern %q needs an id, a meaning, and no more fields than groups", l.ID)
-	}
-	return nil
 }

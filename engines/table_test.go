@@ -63,6 +63,9 @@ func TestBadData(t *testing.T) {
 		"a signal both there and absent":  {ok + "signals: {ttft: [{metric: a, type: histogram}]}\nabsent: [ttft]\n", "both"},
 		"a knob for an unknown cause":     {ok + "knobs: [{name: --a, type: int, effect: e, relieves: [bad_luck]}]\n", "bad_luck"},
 		"a knob searched outside an enum": {ok + "knobs: [{name: --a, type: enum, values: [p], search: [q], effect: e}]\n", "not allowed"},
+		"a knob searched below its bound": {ok + "knobs: [{name: --a, type: int, min: 1, search: ['0'], effect: e}]\n", "below 1"},
+		"a knob searched with no number":  {ok + "knobs: [{name: --a, type: int, search: [many], effect: e}]\n", "no int"},
+		"a knob that excludes nothing":    {ok + "knobs: [{name: --a, type: int, excludes: [--b], effect: e}]\n", "excludes"},
 		"a log pattern that is no regexp": {ok + "logs: [{id: a, severity: info, regex: '('}]\n", "log pattern a"},
 		"a setting with half an address":  {ok + "settings: [{name: a, path: /x}]\n", "setting"},
 		"a likeness to nothing":           {ok + "like: z\n", "like"},
@@ -70,6 +73,27 @@ func TestBadData(t *testing.T) {
 		_, err := load(fstest.MapFS{"d/x.yaml": {Data: []byte(tt.yaml)}}, "d")
 		if err == nil || !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%s: load: %v; want an error with %q", why, err, tt.words)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	lo, hi := 0.05, 1.0
+	float := Knob{Name: "--share", Type: "float", Min: &lo, Max: &hi}
+	tests := []struct {
+		knob  Knob
+		value string
+		ok    bool
+	}{
+		{float, "0.9", true}, {float, "1", true}, {float, "1.01", false}, {float, "NaN", false}, {float, "x", false},
+		{Knob{Type: "int"}, "12", true}, {Knob{Type: "int"}, "1.5", false},
+		{Knob{Type: "bool"}, "true", true}, {Knob{Type: "bool"}, "yes", false},
+		{Knob{Type: "enum", Values: []string{"a"}}, "a", true}, {Knob{Type: "enum", Values: []string{"a"}}, "b", false},
+		{Knob{Type: "enum"}, "anything", true}, {Knob{Type: "json"}, "{}", true},
+	}
+	for _, tt := range tests {
+		if err := tt.knob.Allows(tt.value); (err == nil) != tt.ok {
+			t.Errorf("%s knob: Allows(%q) = %v; want ok %v", tt.knob.Type, tt.value, err, tt.ok)
 		}
 	}
 }

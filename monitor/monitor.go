@@ -56,6 +56,7 @@ type Monitor struct {
 
 	healthMu sync.Mutex
 	health   *health.Watch
+	found    []archive.Event // by health, not reported yet
 
 	statsMu sync.Mutex
 	stats   Stats
@@ -106,7 +107,7 @@ func Start(ctx context.Context, cfg Config) *Monitor {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	m := &Monitor{cfg: cfg, stop: stop}
-	m.health = health.New(m.emit)
+	m.health = health.New(func(e archive.Event) { m.found = append(m.found, e) })
 	for _, w := range cfg.Watchers {
 		m.done.Go(func() { m.follow(ctx, w) })
 	}
@@ -148,8 +149,14 @@ func (m *Monitor) sample(s archive.Sample) {
 	}
 	m.cfg.Sample(s)
 	m.healthMu.Lock()
-	defer m.healthMu.Unlock()
 	m.health.Add(s)
+	found := m.found
+	m.found = nil
+	m.healthMu.Unlock()
+	// Outside the lock: whoever takes events may be slow.
+	for _, e := range found {
+		m.emit(e)
+	}
 }
 
 func (m *Monitor) event(s Source, kind string, sev archive.Severity, fields map[string]any, format string, args ...any) {

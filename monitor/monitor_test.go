@@ -277,6 +277,20 @@ func TestNothingAfterStop(t *testing.T) {
 	})
 }
 
+func TestHealthEventsAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := &scripted{kind: archive.SourceClient, read: func(context.Context, int) (map[string]float64, error) {
+			return map[string]float64{"in_flight": 4}, nil
+		}}
+		idle := &scripted{kind: archive.SourceGPU, target: "GPU-a", read: func(context.Context, int) (map[string]float64, error) {
+			return map[string]float64{"util_percent": 0}, nil
+		}}
+		if got := strings.Join(watchFor(20*time.Second, busy, idle).kinds(), " "); got != "gpu_idle" {
+			t.Errorf("events %q; want gpu_idle, once", got)
+		}
+	})
+}
+
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last archive.Event
