@@ -39,6 +39,11 @@ func density(levels []*Level, limit int, allowed float64, logs []float64, v view
 	return mass
 }
 
+// worth is how many independent requests a level counts for at the least. An overloaded
+// level, where the backlog and the misses only grow, looks like one long clump, and yet
+// says for sure how steep the curve is.
+const worth = 12
+
 // gather sums up the levels. An overloaded level, whose misses grow with its length, has
 // a design effect of its own.
 func gather(levels []*Level, limit int, allowed float64, v view, effect float64) []point {
@@ -55,6 +60,7 @@ func gather(levels []*Level, limit int, allowed float64, v view, effect float64)
 		} else {
 			w /= effect
 		}
+		w = max(w, worth/float64(l.n))
 		at := math.Log(l.rate)
 		bin := int(math.Floor(at / binWidth))
 		p := bins[bin]

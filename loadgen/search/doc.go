@@ -26,7 +26,8 @@
 // logarithms of λ* and of the steepness. Only rates near the estimate take part, for the
 // curve is a local model. A bootstrap of a fitted curve would give an interval of width
 // zero when one rate has no miss and the next has nothing else; the posterior then is the
-// gap between the two.
+// gap between the two. Counts are deflated by the design effect, within levels and
+// between them, and the interval is stretched for that effect being an estimate.
 //
 // [FitUSL] and [Knee] describe a sweep of concurrency.
 package search

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Limit is one objective of each request.
@@ -195,6 +197,11 @@ func (m *Machine) Next() (Probe, bool) {
 		p.Requests, p.Fixed = m.cfg.ConfirmRequests, true
 	}
 	p.Settle = max(50, p.Requests/10)
+	if p.Fixed {
+		// Near capacity a queue takes minutes to become what it will be, and a probe that
+		// counts before looks better than the truth.
+		p.Settle = max(50, p.Requests/4)
+	}
 	return p, true
 }
 
@@ -360,9 +367,21 @@ func (m *Machine) halfWidth(e estimate) float64 {
 	return (high - low) / 2 / e.quantile(0.5)
 }
 
+// interval is the central interval of the posterior, stretched as Student's t is against
+// the normal distribution: the design effect is itself an estimate, from the scatter of a
+// handful of levels.
 func (m *Machine) interval(e estimate) (low, high float64) {
 	tail := (1 - m.cfg.Confidence) / 2
-	return e.quantile(tail), e.quantile(1 - tail)
+	freedom := 0.0
+	for _, l := range m.levels {
+		if m.view.weight(l) > floor {
+			freedom++
+		}
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: max(3, freedom-2)}
+	stretch := t.Quantile(1-tail) / distuv.UnitNormal.Quantile(1-tail)
+	mid := e.quantile(0.5)
+	return mid * math.Pow(e.quantile(tail)/mid, stretch), mid * math.Pow(e.quantile(1-tail)/mid, stretch)
 }
 
 // finish goes to the confirmation at the lower end of the interval.
@@ -400,16 +419,16 @@ func (m *Machine) estimate() estimate {
 	}
 	low, high = low/2, high*2
 	v := view{centre: math.Log(math.Sqrt(m.low * m.high)), width: 1, longest: longest}
-	e := posterior(m.levels, m.cfg.Limits, low, high, v)
+	e := posterior(m.levels, m.cfg.Limits, low, high, roughSteps, v)
 	for range 2 {
 		v.centre, v.width = math.Log(e.quantile(0.5)), local
 		for v.near(m.levels) < enough && v.width < 1 {
 			v.width *= 1.5
 		}
-		e = posterior(m.levels, m.cfg.Limits, low, high, v)
+		e = posterior(m.levels, m.cfg.Limits, low, high, roughSteps, v)
 	}
 	m.view = v
-	return posterior(m.levels, m.cfg.Limits, e.quantile(0.0005)/1.05, e.quantile(0.9995)*1.05, v)
+	return posterior(m.levels, m.cfg.Limits, e.quantile(0.0005)/1.05, e.quantile(0.9995)*1.05, rateSteps, v)
 }
 
 // Answer tells what the search has found by now.

@@ -7,7 +7,8 @@ import (
 
 // The grid of the posterior.
 const (
-	rateSteps  = 300
+	rateSteps  = 300 // of the final posterior
+	roughSteps = 120 // of those that only look for its middle
 	steepSteps = 16
 	binWidth   = 0.004 // levels whose log rates fall into one bin are taken together
 	minSteep   = 2.0
@@ -62,12 +63,12 @@ func (v view) near(levels []*Level) float64 {
 
 // posterior returns the distribution of λ* between low and high. Limits are taken as
 // independent, and λ* is the least of theirs.
-func posterior(levels []*Level, limits []Limit, low, high float64, v view) estimate {
-	e := estimate{logs: make([]float64, rateSteps), cumulative: make([]float64, rateSteps)}
+func posterior(levels []*Level, limits []Limit, low, high float64, steps int, v view) estimate {
+	e := estimate{logs: make([]float64, steps), cumulative: make([]float64, steps)}
 	for i := range e.logs {
-		e.logs[i] = math.Log(low) + (math.Log(high)-math.Log(low))*(float64(i)+0.5)/rateSteps
+		e.logs[i] = math.Log(low) + (math.Log(high)-math.Log(low))*(float64(i)+0.5)/float64(steps)
 	}
-	above := make([]float64, rateSteps) // probability that every limit's rate is above
+	above := make([]float64, steps) // probability that every limit's rate is above
 	for i := range above {
 		above[i] = 1
 	}
