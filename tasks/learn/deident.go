@@ -28,37 +28,42 @@ type rule struct {
 	ok   func(string) bool // nil accepts every match
 	// group is the part of the match that is replaced; 0 is all of it.
 	group int
+	// need are characters of which every match has at least one, so that most texts need
+	// not be searched; "" searches all.
+	need string
 }
+
+const digit = "0123456789"
 
 // rules are in order: what a rule has replaced no later rule sees.
 func rules() []rule {
 	re := regexp.MustCompile
 	return []rule{
-		{kind: KindKey, re: re(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)},
-		{kind: KindKey, re: re(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)},
+		{kind: KindKey, re: re(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), need: "-"},
+		{kind: KindKey, re: re(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), need: "."},
 		{kind: KindKey, re: re(`\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|ASIA|AIza|ya29)[-_.]?[A-Za-z0-9_-]{12,}`)},
 		{kind: KindKey, re: re(`(?i)\b(?:password|passwd|pwd|secret|token|api[ _-]?key|bearer)\b\s*(?:is\b|[:=])?\s*["']?([^\s"',;]{6,})`), group: 1, ok: hasDigitOrSign},
-		{kind: KindURL, re: re(`(?i)\b(?:https?|ftp|s3|wss?)://[^\s<>"'）)\]]+`)},
-		{kind: KindURL, re: re(`(?i)\bwww\.[a-z0-9-]+\.[^\s<>"')\]]+`)},
-		{kind: KindEmail, re: re(`(?i)[\p{L}\p{N}._%+'-]+\s?(?:@|\(at\)|\[at\])\s?[\p{L}\p{N}-]+(?:(?:\.|\s?\(dot\)\s?|\[dot\])[\p{L}\p{N}-]+)+`)},
-		{kind: KindIBAN, re: re(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b`), ok: iban},
-		{kind: KindID, re: re(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)},
-		{kind: KindID, re: re(`\b\d{3}-\d{2}-\d{4}\b`)},
-		{kind: KindID, re: re(`\b\d{17}[\dXx]\b`)},
-		{kind: KindCard, re: re(`\b\d(?:[ -]?\d){12,18}\b`), ok: luhn},
-		{kind: KindIP, re: re(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`)},
-		{kind: KindIP, re: re(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}:?[0-9a-f]{1,4}\b`)},
-		{kind: KindAddress, re: re(`(?i)\b\d{1,5}[a-z]?,? (?:\p{L}[\p{L}'.-]* ){1,4}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|boulevard|blvd|way|court|ct|place|pl|square|sq|terrace|close|crescent)\b\.?(?:,? (?:apt|apartment|flat|unit|suite|ste)\.? ?#?\w+)?(?:, \p{Lu}[\p{L}' -]{1,30})?(?:,? [A-Z]{2})?(?:,? \d{4,5}(?:-\d{4})?)?`)},
-		{kind: KindAddress, re: re(`\b\p{Lu}[\p{L}-]*(?:straße|strasse|gasse|weg|platz|allee)\s\d{1,4}[a-z]?(?:,? \d{4,5} \p{Lu}[\p{L}-]+)?`)},
-		{kind: KindAddress, re: re(`\b\d{1,4},? (?:rue|avenue|boulevard|chemin|place) (?:\p{L}[\p{L}'’-]* ?){1,5}`)},
-		{kind: KindAddress, re: re(`(?:\p{Han}{2,8}(?:省|市|区|县))*\p{Han}{1,12}(?:路|街|巷|大道|弄)\d{1,5}(?:号|弄)(?:\p{Han}?\d{0,5}(?:室|楼|单元|栋|号楼))*`)},
-		{kind: KindPhone, re: re(`(?:\+|\b00)\d{1,3}[ .()/-]{0,3}\d(?:[ .()/-]{0,2}\d){6,12}\b`)},
-		{kind: KindPhone, re: re(`\(\d{2,5}\) ?\d{2,4}(?:[ .-]?\d{2,4}){1,3}\b`)},
-		{kind: KindPhone, re: re(`\b\d{2,4}[ .-]\d{2,4}[ .-]\d{2,4}(?:[ .-]\d{2,4})?\b`), ok: func(s string) bool { return digits(s) >= 8 && !date(s) }},
-		{kind: KindPhone, re: re(`\b(?:1[3-9]\d{9}|0\d{9,10})\b`)},
-		{kind: KindID, re: re(`(?i)\b(?:passport|licen[cs]e|account|customer|employee|member|patient|policy|ticket|order|invoice|case|user|ssn|tax|id|nr|no)(?:\s(?:number|no|nr|id|code))?\.?\s*(?:is\b|[:#=])?\s*#?([A-Z]{0,4}[-/]?\d[\dA-Z/-]{4,20})\b`), group: 1},
-		{kind: KindID, re: re(`\b[A-Z]{1,4}-?\d{6,12}\b`)},
-		{kind: KindID, re: re(`\b\d{9,}\b`)},
+		{kind: KindURL, re: re(`(?i)\b(?:https?|ftp|s3|wss?)://[^\s<>"'）)\]]+`), need: ":"},
+		{kind: KindURL, re: re(`(?i)\bwww\.[a-z0-9-]+\.[^\s<>"')\]]+`), need: "."},
+		{kind: KindEmail, re: re(`(?i)[\p{L}\p{N}._%+'-]+\s?(?:@|\(at\)|\[at\])\s?[\p{L}\p{N}-]+(?:(?:\.|\s?\(dot\)\s?|\[dot\])[\p{L}\p{N}-]+)+`), need: "@()[]"},
+		{kind: KindIBAN, re: re(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b`), ok: iban, need: digit},
+		{kind: KindID, re: re(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), need: "-"},
+		{kind: KindID, re: re(`\b\d{3}-\d{2}-\d{4}\b`), need: digit},
+		{kind: KindID, re: re(`\b\d{17}[\dXx]\b`), need: digit},
+		{kind: KindCard, re: re(`\b\d(?:[ -]?\d){12,18}\b`), ok: luhn, need: digit},
+		{kind: KindIP, re: re(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`), need: digit},
+		{kind: KindIP, re: re(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}:?[0-9a-f]{1,4}\b`), need: ":"},
+		{kind: KindAddress, re: re(`(?i)\b\d{1,5}[a-z]?,? (?:\p{L}[\p{L}'.-]* ){1,4}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|boulevard|blvd|way|court|ct|place|pl|square|sq|terrace|close|crescent)\b\.?(?:,? (?:apt|apartment|flat|unit|suite|ste)\.? ?#?\w+)?(?:, \p{Lu}[\p{L}' -]{1,30})?(?:,? [A-Z]{2})?(?:,? \d{4,5}(?:-\d{4})?)?`), need: digit},
+		{kind: KindAddress, re: re(`\b\p{Lu}[\p{L}-]*(?:straße|strasse|gasse|weg|platz|allee)\s\d{1,4}[a-z]?(?:,? \d{4,5} \p{Lu}[\p{L}-]+)?`), need: digit},
+		{kind: KindAddress, re: re(`\b\d{1,4},? (?:rue|avenue|boulevard|chemin|place) (?:\p{L}[\p{L}'’-]* ?){1,5}`), need: digit},
+		{kind: KindAddress, re: re(`(?:\p{Han}{2,8}(?:省|市|区|县))*\p{Han}{1,12}(?:路|街|巷|大道|弄)\d{1,5}(?:号|弄)(?:\p{Han}?\d{0,5}(?:室|楼|单元|栋|号楼))*`), need: digit},
+		{kind: KindPhone, re: re(`(?:\+|\b00)\d{1,3}[ .()/-]{0,3}\d(?:[ .()/-]{0,2}\d){6,12}\b`), need: digit},
+		{kind: KindPhone, re: re(`\(\d{2,5}\) ?\d{2,4}(?:[ .-]?\d{2,4}){1,3}\b`), need: digit},
+		{kind: KindPhone, re: re(`\b\d{2,4}[ .-]\d{2,4}[ .-]\d{2,4}(?:[ .-]\d{2,4})?\b`), ok: func(s string) bool { return digits(s) >= 8 && !date(s) }, need: digit},
+		{kind: KindPhone, re: re(`\b(?:1[3-9]\d{9}|0\d{9,10})\b`), need: digit},
+		{kind: KindID, re: re(`(?i)\b(?:passport|licen[cs]e|account|customer|employee|member|patient|policy|ticket|order|invoice|case|user|ssn|tax|id|nr|no)(?:\s(?:number|no|nr|id|code))?\.?\s*(?:is\b|[:#=])?\s*#?([A-Z]{0,4}[-/]?\d[\dA-Z/-]{4,20})\b`), group: 1, need: digit},
+		{kind: KindID, re: re(`\b[A-Z]{1,4}-?\d{6,12}\b`), need: digit},
+		{kind: KindID, re: re(`\b\d{9,}\b`), need: digit},
 		{kind: KindName, re: re(`(?:^|[^\p{L}])((?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herr|Frau|Señora?|Mme|Mlle|M)\.?|Doctor|Professor) \p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,2})`), group: 1},
 		{kind: KindName, re: re(`(?i:\b(?:my name is|i am called|this is|i'm|i am|name:|contact:|from:|to:|dear|hi|hello|hey|regards,?|cheers,?|sincerely,?|thanks,?|signed,?|yours,?|ask for|call|meet|met|tell|told|email|ask|asked))[ \n]+(\p{Lu}[\p{Ll}'’-]+(?: \p{Lu}[\p{L}'’.-]+){0,2})`), group: 1, ok: notCommon},
 		// Two capitalised words in the middle of a sentence: most are people, and a place or
@@ -87,14 +92,31 @@ func NewDeidentifier() *Deidentifier {
 	return d
 }
 
-// Clean returns the text without personal items, and adds to counts how many distinct
+// Clean returns the text without personal items, full-width digits made ASCII, and adds to counts how many distinct
 // items of each kind were replaced.
 func (d *Deidentifier) Clean(text string, counts map[string]int) string {
+	text = strings.Map(narrow, text)
 	c := cleaner{seen: map[string]string{}, n: map[string]int{}, counts: counts}
 	for _, r := range d.rules {
 		text = c.apply(r, text)
 	}
 	return c.names(d, text)
+}
+
+// narrow turns full-width digits and signs, as a Chinese keyboard makes them, into ASCII,
+// so that a number written with them is found.
+func narrow(r rune) rune {
+	switch {
+	case r >= '０' && r <= '９':
+		return r - '０' + '0'
+	case r == '＠':
+		return '@'
+	case r == '＋':
+		return '+'
+	case r == '－':
+		return '-'
+	}
+	return r
 }
 
 type cleaner struct {
@@ -118,6 +140,9 @@ func (c *cleaner) placeholder(kind, item string) string {
 }
 
 func (c *cleaner) apply(r rule, text string) string {
+	if r.need != "" && !strings.ContainsAny(text, r.need) {
+		return text
+	}
 	var b strings.Builder
 	at := 0
 	for _, m := range r.re.FindAllStringSubmatchIndex(text, -1) {
