@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,10 +53,13 @@ func TestEndpoints(t *testing.T) {
 	for _, tt := range tests {
 		for name, engine := range engines(t) {
 			t.Run(string(tt.endpoint)+" by "+name, func(t *testing.T) {
+				var mu sync.Mutex
 				var path, body string
 				s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					raw, _ := io.ReadAll(r.Body)
+					mu.Lock()
 					path, body = r.URL.Path, string(raw)
+					mu.Unlock()
 					w.Header().Set("Content-Type", tt.contentType)
 					_, _ = io.WriteString(w, tt.frames)
 				}), (*httptest.Server).Start)
@@ -63,6 +67,8 @@ func TestEndpoints(t *testing.T) {
 				rec := &archive.Request{}
 				c.Do(t.Context(), &Call{Messages: []tasks.Message{{Role: "system", Content: "be short"}, {Role: "user", Content: "hi"}}, MaxTokens: 8, Temperature: archive.Some(0.0), Stop: []string{"END"}}, rec)
 				checkTimes(t, rec)
+				mu.Lock()
+				defer mu.Unlock()
 				if path != tt.path || body != tt.body {
 					t.Errorf("sent %s %s;\nwant %s %s", path, body, tt.path, tt.body)
 				}
