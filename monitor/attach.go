@@ -14,6 +14,7 @@ import (
 	"github.com/inferencebench/inferencebench/monitor/gpu"
 	"github.com/inferencebench/inferencebench/monitor/kvevents"
 	"github.com/inferencebench/inferencebench/monitor/logs"
+	"github.com/inferencebench/inferencebench/monitor/node"
 	"github.com/inferencebench/inferencebench/monitor/nvml"
 	"github.com/inferencebench/inferencebench/monitor/otlp"
 	"github.com/inferencebench/inferencebench/monitor/proc"
@@ -38,6 +39,8 @@ type Wanted struct {
 	// GPUs picks the GPUs that count, as indices or UUIDs; "" means those that the server's
 	// process sees where that can be told, and all otherwise.
 	GPUs string
+	// HostPages are the pages of node exporters, for the machines that the server runs on.
+	HostPages []string
 	// Log is the server's log: a path, journald:UNIT or docker:NAME; "" for none.
 	Log string
 	// Traces is the address to take request spans in at, such as "127.0.0.1:4318"; "" for
@@ -67,6 +70,9 @@ func Attach(ctx context.Context, w Wanted) (Attached, error) {
 	}
 	for _, page := range pages {
 		a.Sources = append(a.Sources, NewEngine(w.Client, page, headerFor(page, w), w.Server.Adapter))
+	}
+	for _, page := range w.HostPages {
+		a.Sources = append(a.Sources, node.New(w.Client, page, headerFor(page, w)))
 	}
 	a.slots(ctx, w)
 	pid, local := proc.Find(proc.Root, w.Server.Base)
