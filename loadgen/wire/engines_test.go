@@ -328,6 +328,33 @@ func TestEnginesSendLargeBodies(t *testing.T) {
 	}
 }
 
+// Both engines send the same headers.
+func TestEnginesSendTheSameHeaders(t *testing.T) {
+	for _, call := range []*Call{{Prompt: "x"}, {Prompt: "x", ID: "r-1"}, {Prompt: "x", ID: "two words"}, {Prompt: "x", ID: "r-2", Header: map[string]string{"traceparent": "00-1-2-01", "accept": "*/*"}}} {
+		var seen []http.Header
+		for _, engine := range engines(t) {
+			s := &reflector{answer: func(w http.ResponseWriter, _ map[string]any) { stream(w, text("a"), done) }}
+			srv := serve(t, s, (*httptest.Server).Start)
+			c := client(t, srv.URL, func(cfg *Config) { engine(cfg); cfg.Key, cfg.Header = "sk", http.Header{"X-Team": {"a", "b"}} })
+			for range 2 {
+				rec := &archive.Request{}
+				c.Do(t.Context(), call, rec)
+				if rec.Status != archive.StatusOK {
+					t.Fatalf("%+v", rec.Error)
+				}
+			}
+			s.mu.Lock()
+			seen = append(seen, s.headers...)
+			s.mu.Unlock()
+		}
+		for _, h := range seen[1:] {
+			if diff := cmp.Diff(seen[0], h); diff != "" {
+				t.Errorf("call %+v:\n%s", call, diff)
+			}
+		}
+	}
+}
+
 func TestEventLoopRefusesWhatItCannotDo(t *testing.T) {
 	for _, cfg := range []Config{
 		{BaseURL: "https://h", Engine: EngineEventLoop}, {BaseURL: "http://h", Proxy: "http://p", Engine: EngineEventLoop}, {BaseURL: "http://h", Engine: "magic"},

@@ -23,6 +23,10 @@ type loopEngine struct {
 	loops  []*loop
 	next   atomic.Uint32
 	pool   loopPool
+
+	front   sync.Once // makes the next two
+	head    []byte    // of every request, without its own fields
+	headErr error
 }
 
 // loop is one thread, which waits for readable sockets and reads them, all into one buffer.

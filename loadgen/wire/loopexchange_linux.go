@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -158,8 +159,39 @@ func (e *loopEngine) start(ctx context.Context, call *Call, body []byte, rec *ar
 	}
 }
 
-// request returns the bytes of the request.
+// request returns the bytes of the request. What all requests share is written once.
 func (e *loopEngine) request(call *Call, body []byte) ([]byte, error) {
+	if len(call.Header) > 0 || !plainValue(call.ID) {
+		return e.requestWith(call, body)
+	}
+	e.front.Do(func() {
+		b, err := e.requestWith(&Call{}, nil)
+		e.head, e.headErr = bytes.TrimSuffix(b, []byte("Content-Length: 0\r\n\r\n")), err
+	})
+	if e.headErr != nil {
+		return nil, e.headErr
+	}
+	b := make([]byte, 0, len(e.head)+len(call.ID)+len(body)+64)
+	b = append(b, e.head...)
+	if call.ID != "" {
+		b = append(append(append(b, "X-Request-Id: "...), call.ID...), "\r\n"...)
+	}
+	b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10), "\r\n\r\n"...)
+	return append(b, body...), nil
+}
+
+// plainValue reports whether a text can stand as a header's value as it is.
+func plainValue(s string) bool {
+	for _, b := range []byte(s) {
+		if b <= ' ' || b >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// requestWith writes a whole request by the rules of net/http.
+func (e *loopEngine) requestWith(call *Call, body []byte) ([]byte, error) {
 	req, err := e.client.request(context.Background(), call, body)
 	if err != nil {
 		return nil, err
@@ -170,14 +202,14 @@ func (e *loopEngine) request(call *Call, body []byte) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.Grow(1024 + len(body))
-	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", req.URL.RequestURI(), host, len(body))
+	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\n", req.URL.RequestURI(), host)
 	if e.client.cfg.NoKeepAlive {
 		b.WriteString("Connection: close\r\n")
 	}
 	if err := req.Header.Write(&b); err != nil {
 		return nil, err
 	}
-	b.WriteString("\r\n")
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n", len(body))
 	b.Write(body)
 	return b.Bytes(), nil
 }
