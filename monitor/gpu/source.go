@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -22,7 +23,14 @@ type Source struct {
 	target  string
 	visible string
 	fetch   func(ctx context.Context) ([]Reading, error)
+
+	last map[string]map[string]float64
+	same int // readings in a row that were the same to the last digit
 }
+
+// staleAfter is how many readings in a row must be the same until the exporter counts as
+// slower than we read: temperatures and powers of a GPU that works never stand still.
+const staleAfter = 4
 
 // Page reads the page of a DCGM or AMD exporter at url; which of them, it tells by the
 // names. visible picks the GPUs that count, as for Used.
@@ -92,7 +100,24 @@ func (s *Source) ReadEach(ctx context.Context) (map[string]map[string]float64, e
 	for _, r := range used {
 		out[r.Target()] = r.Values
 	}
+	s.same++
+	if !maps.EqualFunc(s.last, out, maps.Equal[map[string]float64]) {
+		s.same = 0
+	}
+	s.last = out
 	return out, nil
+}
+
+// Annotations says when the exporter takes readings less often than it is read: what
+// happens in between is not seen, and a window may rest on one old reading.
+func (s *Source) Annotations() []archive.Annotation {
+	if s.same < staleAfter {
+		return nil
+	}
+	return []archive.Annotation{{
+		Code:    "stale_exporter",
+		Message: fmt.Sprintf("the last %d readings of the GPUs are the same to the last digit: the exporter takes readings less often than it is read; set its interval to 1 s (dcgm-exporter: -c 1000)", s.same+1),
+	}}
 }
 
 // Read is the number of GPUs read; ReadEach reads them.

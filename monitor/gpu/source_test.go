@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -57,5 +58,30 @@ func TestCommand(t *testing.T) {
 	}
 	if _, err := Command([]string{tool + "-not-there"}, "").ReadEach(t.Context()); err == nil {
 		t.Error("a command that is not there is no error")
+	}
+}
+
+func TestStaleExporter(t *testing.T) {
+	power := 300.0
+	src := &Source{fetch: func(context.Context) ([]Reading, error) {
+		return []Reading{{UUID: "GPU-a", Values: map[string]float64{"power_watts": power}}}, nil
+	}}
+	read := func() int {
+		if _, err := src.ReadEach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return len(src.Annotations())
+	}
+	for i := range staleAfter {
+		if n := read(); n != 0 {
+			t.Errorf("reading %d: %d annotations; want none yet", i, n)
+		}
+	}
+	if n := read(); n != 1 {
+		t.Errorf("%d annotations after %d equal readings; want one", n, staleAfter+1)
+	}
+	power = 301
+	if n := read(); n != 0 {
+		t.Errorf("%d annotations after a change; want none", n)
 	}
 }
