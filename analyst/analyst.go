@@ -29,6 +29,8 @@ type Options struct {
 	Device string
 	Model  *roofline.Model
 	TP     int
+	// USDHour is what the deployment costs in US dollars an hour; 0 is unknown.
+	USDHour float64
 }
 
 // Input is the records of one run, wherever they come from. An iterator that is nil has
@@ -187,6 +189,7 @@ func (w *work) analyze() *archive.Analysis {
 	w.littles()
 	w.measure()
 	a.SLOs = w.evaluate()
+	w.money()
 	var facts attribute.Facts
 	focus := w.focus()
 	if focus != nil {

@@ -35,7 +35,18 @@ func (w *work) speedAxis() archive.Axis {
 }
 
 func (w *work) costAxis() archive.Axis {
-	return archive.Axis{Name: "cost", Scale: "US dollars per million output tokens, logarithmic, from 100 (0) to 0.10 (1)", Reason: "no price was given"}
+	x := archive.Axis{Name: "cost", Scale: "US dollars per million output tokens, everything charged to them, logarithmic, from 100 (0) to 0.10 (1)"}
+	if w.opts.USDHour <= 0 {
+		x.Reason = "no price was given"
+		return x
+	}
+	usd, ok := w.value("cost_output_only", "all", "value")
+	if !ok {
+		x.Reason = "nothing was generated in the measured window"
+		return x
+	}
+	x.Value = metrics.Number(logScale(usd.Value.Or(0), 100, 0.1))
+	return x
 }
 
 func qualityAxis(a *archive.Analysis) archive.Axis {

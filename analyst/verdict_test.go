@@ -200,3 +200,31 @@ func TestDeterministic(t *testing.T) {
 		t.Error("two analyses of the same records differ")
 	}
 }
+
+// A price makes the cost known; without one the axis is unknown, with the reason.
+func TestCost(t *testing.T) {
+	b := server(1000, healthy)
+	axis := func(a *archive.Analysis) archive.Axis {
+		for _, x := range a.Radar {
+			if x.Name == "cost" {
+				return x
+			}
+		}
+		t.Fatal("no cost axis")
+		return archive.Axis{}
+	}
+	if x := axis(b.analyze(t)); x.Value.Known() || x.Reason == "" {
+		t.Errorf("cost without a price = %+v", x)
+	}
+	b.opts.USDHour = 3.6
+	for s := range 61 {
+		b.samples = append(b.samples, &archive.Sample{T: at(float64(1000 * s)), Source: archive.SourceGPU, Target: "GPU-0", Values: map[string]float64{"energy_joules_total": 300 * float64(s)}})
+	}
+	a := b.analyze(t)
+	rate := metric(t, a, "output_rate", "all").Stats["value"].Value.Or(0)
+	want(t, a, "cost_output_only", "value", 1e6*0.001/rate)
+	want(t, a, "energy_per_token", "value", 300/rate)
+	if x := axis(a); !x.Value.Known() {
+		t.Errorf("cost with a price = %+v", x)
+	}
+}
