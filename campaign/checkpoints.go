@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -12,17 +13,6 @@ import (
 	"github.com/inferencebench/inferencebench/evals/sandbox"
 	"github.com/inferencebench/inferencebench/tasks"
 )
-
-// The checkpoint kinds of a campaign.
-const (
-	CheckMaths  = "maths"  // maths word problems: built-in, or GSM8K by file
-	CheckFacts  = "facts"  // short questions about stable facts
-	CheckFormat = "format" // instructions about the form of the answer
-	CheckCode   = "code"   // functions judged by tests: built-in, or HumanEval by file
-)
-
-// CheckKinds lists the kinds.
-func CheckKinds() []string { return []string{CheckMaths, CheckFacts, CheckFormat, CheckCode} }
 
 // checkpoints are the scored items of a run.
 type checkpoints struct {
@@ -40,39 +30,25 @@ func openCheckpoints(ctx context.Context, c *Config) (*checkpoints, error) {
 		return nil, nil
 	}
 	out := &checkpoints{}
-	for _, kind := range c.Checkpoints.Kinds {
-		set, err := out.open(ctx, c, kind)
-		if err != nil {
-			return nil, Problems{{Field: "checkpoints", Message: err.Error()}}
-		}
-		out.sets = append(out.sets, set.Take(c.Seed, c.Checkpoints.Items))
+	sel := evals.Selection{
+		Kinds: c.Checkpoints.Kinds, Seed: c.Seed, GSM8K: c.Checkpoints.GSM8K, HumanEval: c.Checkpoints.HumanEval,
+		LongTokens: c.Checkpoints.LongTokens,
 	}
-	return out, nil
-}
-
-func (c *checkpoints) open(ctx context.Context, cfg *Config, kind string) (*evals.Set, error) {
-	switch kind {
-	case CheckMaths:
-		if cfg.Checkpoints.GSM8K == "" {
-			return evals.Own(cfg.Seed), nil
-		}
-		return evals.LoadGSM8K(cfg.Checkpoints.GSM8K)
-	case CheckFacts:
-		return evals.Facts(cfg.Seed), nil
-	case CheckFormat:
-		return evals.Formats()
-	case CheckCode:
-		run, off, err := c.codeRunner(ctx)
+	if slices.Contains(sel.Kinds, evals.KindCode) || slices.Contains(sel.Kinds, "all") {
+		run, off, err := out.codeRunner(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Checkpoints.HumanEval == "" {
-			return evals.Code(run, off)
-		}
-		return evals.LoadHumanEval(cfg.Checkpoints.HumanEval, run, off)
-	default:
-		return nil, fmt.Errorf("kind %q passed validation", kind)
+		sel.Runner, sel.Off = run, off
 	}
+	sets, err := evals.Open(sel)
+	if err != nil {
+		return nil, Problems{{Field: "checkpoints", Message: err.Error()}}
+	}
+	for _, s := range sets {
+		out.sets = append(out.sets, s.Take(c.Seed, c.Checkpoints.Items))
+	}
+	return out, nil
 }
 
 // codeRunner opens the sandbox. Where it cannot be built, off is the reason, code is not

@@ -147,13 +147,18 @@ type Checkpoints struct {
 	Enabled bool `yaml:"enabled" json:"enabled"`
 	// Every is how many sessions of load go by between two items.
 	Every int `yaml:"every" json:"every"`
-	// Kinds are the kinds of item, of CheckKinds; with several they take turns.
+	// Kinds are the kinds of item, of evals.Kinds, or "all"; several take turns.
 	Kinds []string `yaml:"kinds" json:"kinds"`
 	// Items bounds the items of each kind; 0 takes all. The same seed takes the same.
 	Items int `yaml:"items" json:"items,omitempty"`
 	// GSM8K and HumanEval are files of the real data sets; empty uses the built-in items.
 	GSM8K     string `yaml:"gsm8k" json:"gsm8k,omitempty"`
 	HumanEval string `yaml:"humaneval" json:"humaneval,omitempty"`
+	// LongTokens are the lengths of long documents, for items of that kind; empty is 2,000.
+	LongTokens []int `yaml:"long_tokens" json:"long_tokens,omitempty"`
+	// Determinism asks the same prompts this often alone and under load after the phases,
+	// and measures where the replies part; 0 does not.
+	Determinism int `yaml:"determinism" json:"determinism,omitempty"`
 	// Only sends nothing but the items, each once unless a phase says otherwise.
 	Only bool `yaml:"only" json:"only,omitempty"`
 }
@@ -174,6 +179,12 @@ type Monitor struct {
 	GPUs    string `yaml:"gpus" json:"gpus,omitempty"`
 	// Log is the server's log: a path, journald:UNIT or docker:NAME.
 	Log string `yaml:"log" json:"log,omitempty"`
+	// KVEvents is where the server publishes what happens to its cache's blocks:
+	// tcp://HOST:PORT, or listen:ADDRESS.
+	KVEvents string `yaml:"kv_events" json:"kv_events,omitempty"`
+	// Page is an address to serve a live metrics page at during the run, such as
+	// 127.0.0.1:9464; empty serves none.
+	Page string `yaml:"page" json:"page,omitempty"`
 	// Traces is an address to take the server's request spans in at (OTLP over HTTP), such
 	// as 127.0.0.1:4318.
 	Traces string `yaml:"traces" json:"traces,omitempty"`

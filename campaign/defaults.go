@@ -2,6 +2,8 @@ package campaign
 
 import (
 	"time"
+
+	"github.com/inferencebench/inferencebench/evals"
 )
 
 // Defaults that a Config starts from.
@@ -70,7 +72,7 @@ func base() *Config {
 			Timeouts: Timeouts{Connect: DefaultConnect},
 		},
 		Workload:    Workload{ISL: DefaultISL, OSL: DefaultOSL, Turns: DefaultTurns, Think: DefaultThink},
-		Checkpoints: Checkpoints{Enabled: true, Every: DefaultEvery, Kinds: []string{CheckMaths}},
+		Checkpoints: Checkpoints{Enabled: true, Every: DefaultEvery, Kinds: []string{evals.KindMaths}},
 		Monitor:     Monitor{Interval: DefaultInterval, GPU: true},
 	}
 }

@@ -17,7 +17,7 @@ func Examine(ctx context.Context, c *Config, o Options) (*doctor.Report, error) 
 	}
 	opts := doctor.Options{Model: c.Target.Model, Wanted: monitor.Wanted{
 		MetricsURLs: c.Monitor.MetricsURLs, NoGPU: !c.Monitor.GPU, GPUPage: c.Monitor.GPUPage,
-		GPUs: c.Monitor.GPUs, Log: c.Monitor.Log, Traces: c.Monitor.Traces,
+		GPUs: c.Monitor.GPUs, Log: c.Monitor.Log, Traces: c.Monitor.Traces, KVEvents: c.Monitor.KVEvents,
 	}}
 	for _, p := range c.Phases {
 		opts.Streams = max(opts.Streams, p.Concurrency, p.MaxInFlight)

@@ -22,6 +22,8 @@ import (
 	"github.com/inferencebench/inferencebench/loadgen/pace"
 	"github.com/inferencebench/inferencebench/loadgen/search"
 	"github.com/inferencebench/inferencebench/monitor"
+	"github.com/inferencebench/inferencebench/monitor/doctor"
+	"github.com/inferencebench/inferencebench/monitor/live"
 	"github.com/inferencebench/inferencebench/tasks/workload"
 )
 
@@ -86,20 +88,23 @@ func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
 
 	pacer := pace.New(clock)
 	defer pacer.Close()
-	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID(), pacer: pacer}
+	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID(), pacer: pacer, replies: newReplyCheck()}
+	r.page = live.New(func() float64 { return float64(r.live.InFlight.Load()) })
 	return r.do(ctx)
 }
 
 // run is one run on its way.
 type run struct {
-	cfg    *Config
-	opts   Options
-	clock  *archive.RunClock
-	target *target
-	items  *checkpoints
-	id     string
-	pacer  *pace.Pacer
-	sender loadgen.Sender
+	cfg     *Config
+	opts    Options
+	clock   *archive.RunClock
+	target  *target
+	items   *checkpoints
+	id      string
+	pacer   *pace.Pacer
+	sender  loadgen.Sender
+	replies *replyCheck
+	page    *live.Page
 	// director writes user turns with a model; nil without one.
 	director *turnWriter
 
@@ -140,6 +145,15 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	manifest.GPUs = seen.GPUs
 	manifest.Notes = append(manifest.Notes, seen.Notes...)
+	manifest.Notes = append(manifest.Notes, r.environment(ctx)...)
+	if r.cfg.Monitor.Page != "" {
+		url, stop, err := servePage(ctx, r.cfg.Monitor.Page, r.page)
+		if err != nil {
+			return nil, Problems{{Field: "monitor.page", Message: err.Error()}}
+		}
+		defer stop()
+		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "live_page", Message: "live metrics at " + url})
+	}
 	if r.w, err = archive.Create(dir, manifest); err != nil {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
@@ -161,7 +175,8 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}()
 	watch := monitor.Start(context.WithoutCancel(ctx), monitor.Config{
 		Clock: r.clock, Interval: time.Duration(r.cfg.Monitor.Interval), Sources: seen.Sources, Watchers: seen.Watchers,
-		Sample: r.w.Sample, Event: r.w.Event,
+		Sample: func(s archive.Sample) { r.page.Sample(s); r.w.Sample(s) },
+		Event:  func(e archive.Event) { r.page.Event(e); r.w.Event(e) },
 	})
 	if r.opts.Started != nil {
 		r.opts.Started(Start{Dir: dir, Manifest: manifest, Config: r.cfg, Clock: r.clock, Live: &r.live, Phase: r.current})
@@ -173,6 +188,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	} else {
 		loadErr = loadgen.Run(ctx, r.load(), phases)
 	}
+	if loadErr == nil && r.cfg.Checkpoints.Determinism > 0 {
+		loadErr = r.determinism(ctx)
+	}
 	watch.Stop()
 	if manifest.WorkloadSHA256, err = frozen.Close(); err != nil {
 		r.opts.Log.Warn("the workload could not be frozen", "err", err)
@@ -180,6 +198,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	if r.items != nil {
 		r.items.finish(ctx, r.w.Checkpoint)
 	}
+	r.w.Event(r.replies.event(r.clock.Now()))
 
 	switch {
 	case loadErr != nil && context.Cause(ctx) != nil:
@@ -239,6 +258,8 @@ func (r *run) load() loadgen.Config {
 
 // record keeps a finished request and scores it when it carried a checkpoint item.
 func (r *run) record(rec *archive.Request) {
+	r.replies.add(rec)
+	r.page.Request(rec)
 	if rec.Kind == archive.KindCheckpoint && r.items != nil {
 		if cp, ok := r.items.score(rec); ok {
 			r.w.Checkpoint(cp)
@@ -268,6 +289,19 @@ func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
 		Simulated: r.target.simulated != nil, Server: r.target.server, Host: monitor.DescribeHost(),
 		Notes: notes,
 	}, nil
+}
+
+// environment is what on this machine would disturb the run.
+func (r *run) environment(ctx context.Context) []archive.Annotation {
+	opts := doctor.Options{Wanted: monitor.Wanted{NoGPU: true}}
+	for _, p := range r.cfg.Phases {
+		opts.Streams = max(opts.Streams, p.Concurrency, p.MaxInFlight)
+	}
+	rep, err := doctor.Examine(ctx, opts)
+	if err != nil {
+		return nil // the run is being stopped
+	}
+	return rep.Annotations()
 }
 
 // attach finds everything that there is to watch.

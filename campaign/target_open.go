@@ -198,7 +198,7 @@ func (t *target) watchable(m Monitor, id engines.Identity, side *http.Client, he
 	}
 	t.watch = monitor.Wanted{
 		Client: side, Header: header, Server: id, MetricsURLs: m.MetricsURLs,
-		NoGPU: !m.GPU || t.simulated != nil, GPUPage: m.GPUPage, GPUs: m.GPUs, Log: m.Log, Traces: m.Traces,
+		NoGPU: !m.GPU || t.simulated != nil, GPUPage: m.GPUPage, GPUs: m.GPUs, Log: m.Log, Traces: m.Traces, KVEvents: m.KVEvents,
 	}
 }
 

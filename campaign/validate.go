@@ -12,6 +12,7 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/tasks"
 	"github.com/inferencebench/inferencebench/tasks/bpe"
 	"github.com/inferencebench/inferencebench/tasks/scenario"
@@ -205,15 +206,18 @@ func (v *validator) checkpoints(c Checkpoints) {
 		v.add("checkpoints.every", "%d: one item every N sessions of load, with N at least 1 (or turn checkpoints off)", c.Every)
 	}
 	if len(c.Kinds) == 0 {
-		v.add("checkpoints.kinds", "is empty: choose of %s, or turn checkpoints off", strings.Join(CheckKinds(), ", "))
+		v.add("checkpoints.kinds", "is empty: choose of %s, or turn checkpoints off", strings.Join(evals.Kinds(), ", "))
 	}
 	for i, kind := range c.Kinds {
 		switch {
-		case !slices.Contains(CheckKinds(), kind):
-			v.add("checkpoints.kinds", "%q is not known: use %s", kind, strings.Join(CheckKinds(), ", "))
+		case kind != "all" && !slices.Contains(evals.Kinds(), kind):
+			v.add("checkpoints.kinds", "%q is not known: use %s", kind, strings.Join(evals.Kinds(), ", "))
 		case slices.Contains(c.Kinds[:i], kind):
 			v.add("checkpoints.kinds", "%q stands there twice", kind)
 		}
+	}
+	if c.Determinism < 0 || c.Determinism > 1000 {
+		v.add("checkpoints.determinism", "%d repeats are outside 0 to 1000", c.Determinism)
 	}
 	if c.Items < 0 {
 		v.add("checkpoints.items", "%d is negative; 0 takes all", c.Items)

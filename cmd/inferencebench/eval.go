@@ -21,7 +21,7 @@ func newEval() *cobra.Command {
 		Short: "score a server's answers, without a load beside them",
 		Long:  evalLong,
 		Example: `  inferencebench eval --url http://localhost:8000
-  inferencebench eval --url http://localhost:8000 --checkpoint-kinds maths,facts,format,code
+  inferencebench eval --url http://localhost:8000 --checkpoint-kinds all --determinism 4
   inferencebench eval --url http://localhost:8000 --gsm8k test.jsonl --checkpoint-items 250`,
 		Args: args(cobra.NoArgs),
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/evals"
 )
 
 func (f *runFlags) changed(name string) bool { return f.set.Changed(name) }
@@ -105,14 +106,17 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "humaneval", &c.Checkpoints.HumanEval, f.humaneval)
 	assign(f, "checkpoint-kinds", &c.Checkpoints.Kinds, f.checkKinds)
 	assign(f, "checkpoint-items", &c.Checkpoints.Items, f.checkItems)
-	if f.changed("humaneval") && !f.changed("checkpoint-kinds") && !slices.Contains(c.Checkpoints.Kinds, campaign.CheckCode) {
-		c.Checkpoints.Kinds = append(slices.Clone(c.Checkpoints.Kinds), campaign.CheckCode)
+	if f.changed("humaneval") && !f.changed("checkpoint-kinds") && !slices.Contains(c.Checkpoints.Kinds, evals.KindCode) {
+		c.Checkpoints.Kinds = append(slices.Clone(c.Checkpoints.Kinds), evals.KindCode)
 	}
 	assign(f, "interval", &c.Monitor.Interval, campaign.Duration(f.interval))
 	assign(f, "metrics-url", &c.Monitor.MetricsURL, f.metricsURL)
 	assign(f, "gpu-page", &c.Monitor.GPUPage, f.gpuPage)
 	assign(f, "gpus", &c.Monitor.GPUs, f.gpus)
 	assign(f, "log", &c.Monitor.Log, f.log)
+	assign(f, "kv-events", &c.Monitor.KVEvents, f.kvEvents)
+	assign(f, "metrics-addr", &c.Monitor.Page, f.page)
+	assign(f, "determinism", &c.Checkpoints.Determinism, f.determinism)
 	assign(f, "traces", &c.Monitor.Traces, f.traces)
 	assign(f, "seed", &c.Seed, f.seed)
 	assign(f, "out", &c.Out, f.out)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/evals"
 )
 
 // runFlags are the flags of `run` that change the campaign. A flag that was not given
@@ -49,11 +50,13 @@ type runFlags struct {
 	checkpointEvery    int
 	checkKinds         []string
 	checkItems         int
+	determinism        int
 	gsm8k, humaneval   string
 	interval           time.Duration
 	metricsURL         string
 	gpuPage, gpus      string
 	log, traces        string
+	kvEvents, page     string
 	out, name          string
 	connect, firstTok  time.Duration
 	idle, totalTimeout time.Duration
@@ -130,7 +133,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.checkpoints, "checkpoints", true, "send scored items inside the load")
 	s.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "send none")
 	s.IntVar(&f.checkpointEvery, "checkpoint-every", campaign.DefaultEvery, "sessions of load between two scored items")
-	s.StringSliceVar(&f.checkKinds, "checkpoint-kinds", []string{campaign.CheckMaths}, "kinds of scored items: "+strings.Join(campaign.CheckKinds(), ", "))
+	s.StringSliceVar(&f.checkKinds, "checkpoint-kinds", []string{evals.KindMaths}, "kinds of scored items: all, or of "+strings.Join(evals.Kinds(), ", "))
+	s.IntVar(&f.determinism, "determinism", 0, "ask the same prompts this often alone and under load, and say where replies part")
 	s.IntVar(&f.checkItems, "checkpoint-items", 0, "items of each kind; default: all")
 	s.StringVar(&f.humaneval, "humaneval", "", "HumanEval.jsonl.gz to take the code items from; default: built-in items")
 	s.StringVar(&f.gsm8k, "gsm8k", "", "GSM8K test.jsonl to take the items from; default: built-in items")
@@ -140,6 +144,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.gpuPage, "gpu-page", "", "page of a DCGM or AMD exporter, for GPUs of another machine")
 	s.StringVar(&f.gpus, "gpus", "", "GPUs that count, as indices or UUIDs; default: those that the server uses, where that can be told")
 	s.StringVar(&f.log, "log", "", "the server's log: a path, journald:UNIT or docker:NAME")
+	s.StringVar(&f.kvEvents, "kv-events", "", "where the server publishes KV cache events: tcp://HOST:PORT or listen:ADDRESS")
+	s.StringVar(&f.page, "metrics-addr", "", "address to serve live metrics at during the run, such as 127.0.0.1:9464")
 	s.StringVar(&f.traces, "traces", "", "address to take the server's request spans in at (OTLP over HTTP), such as 127.0.0.1:4318")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of every random choice")
 	s.StringVar(&f.out, "out", campaign.DefaultOut, "folder for run directories")
