@@ -53,6 +53,14 @@ lint: ## gofmt, vet, tidy, staticcheck
 bench: ## Go benchmarks with allocations
 	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-limits
+bench-limits: ## the client's own limits against a null server, as ratios within one run (quiet machine)
+	CGO_ENABLED=0 go run ./loadgen/bench
+
+.PHONY: attribution
+attribution: ## score the diagnosis on the fault suite and write docs/attribution.md
+	CGO_ENABLED=0 go run ./analyst/suite/attribution -o docs/attribution.md
+
 .PHONY: sim-accuracy
 sim-accuracy: ## compare the simulator with measured servers (DATA=path of the table)
 	CGO_ENABLED=0 go run ./cmd/inferencebench sim accuracy $(or $(DATA),../shared/data/silicon/h100_sxm.csv)
