@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -89,6 +90,7 @@ func funcs() template.FuncMap {
 		"level":    confidenceLevel,
 		"plural":   plural,
 		"fixed":    quantity.Fixed,
+		"linked":   linked,
 	}
 }
 
@@ -108,6 +110,18 @@ func Visible(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"))
+}
+
+var (
+	evidenceID = regexp.MustCompile(`\bE\d{1,6}\b`)
+	codeSpan   = regexp.MustCompile("`([^`]*)`")
+)
+
+// linked escapes a sentence, then makes its evidence ids links and its code spans code.
+func linked(s string) template.HTML {
+	s = template.HTMLEscapeString(OneLine(s))
+	s = evidenceID.ReplaceAllString(s, `<a href="#$0">$0</a>`)
+	return template.HTML(codeSpan.ReplaceAllString(s, "<code>$1</code>")) //nolint:gosec // escaped above
 }
 
 // percent shows an estimate of a share as a percentage.

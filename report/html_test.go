@@ -114,3 +114,16 @@ func TestHTMLNamesUnreadableLines(t *testing.T) {
 		t.Error("the page does not name the unreadable line")
 	}
 }
+
+func TestLinkedTextIsEscapedFirst(t *testing.T) {
+	for _, c := range []struct{ why, in, want string }{
+		{"ids are links", "Busy (E12).", `Busy (<a href="#E12">E12</a>).`},
+		{"code spans are code", "Set `--a b`.", "Set <code>--a b</code>."},
+		{"markup is text", "<b>`<i>`", "&lt;b&gt;<code>&lt;i&gt;</code>"},
+		{"an id inside an attribute is no way out", `" onclick=E1 "`, `&#34; onclick=<a href="#E1">E1</a> &#34;`},
+	} {
+		if got := string(linked(c.in)); got != c.want {
+			t.Errorf("%s: %q; want %q", c.why, got, c.want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="inferencebench"`)
-	s.fail(w, http.StatusUnauthorized, "This server asks for a token. Open the address that it printed when it started, which holds the token.")
+	s.fail(w, http.StatusUnauthorized, "This server asks for a token: add ?token= and the token to the address once, or send it as a bearer token.")
 	return false
 }
 
