@@ -99,10 +99,10 @@ func (c *Client) begin(ctx context.Context, call *Call, rec *archive.Request, wa
 const staleWithin = time.Second
 
 // stale reports whether a request was lost to an idle connection that the server had
-// closed: the connection ended without a byte of a response, just after the send.
+// closed: the connection ended without a byte of a response, before or just after the send.
 func (c *Client) stale(rec *archive.Request) bool {
 	return rec.Error != nil && rec.Error.Kind == archive.FailCut && rec.Conn.Reused.Or(false) && !rec.T.Headers.Known() &&
-		rec.T.Send.Known() && rec.T.Done.Sub(rec.T.Send) < staleWithin
+		(!rec.T.Send.Known() || rec.T.Done.Sub(rec.T.Send) < staleWithin)
 }
 
 // replace readies a record for another connection.
