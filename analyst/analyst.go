@@ -203,6 +203,9 @@ func (w *work) analyze() *archive.Analysis {
 		result = attribute.Attribute(&facts, &w.book)
 	}
 	w.observations(focus, &facts)
+	w.steady(focus)
+	w.censored()
+	w.recovery()
 
 	a.Windows, a.Metrics, a.Gates = w.windows, w.metrics, w.gates
 	a.Quality = w.quality.rows()

@@ -20,6 +20,7 @@ func Defs() []Def {
 		{"send_lag", "Send lag", "ms", (*Row).SendLag},
 		{"queue", "Wait inside the client", "ms", (*Row).Queue},
 		{"tokens_per_chunk", "Tokens per chunk", "tokens", (*Row).TokensPerChunk},
+		{"fluidity", "Fluidity: share of token deadlines met", "ratio", (*Row).Fluid},
 		{"prompt_length", "Prompt length", "tokens", (*Row).PromptTokens},
 		{"output_length", "Output length", "tokens", (*Row).OutputTokens},
 	}

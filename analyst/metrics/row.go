@@ -27,7 +27,8 @@ type Row struct {
 	Turn                                  int32
 	Phase, Task, Fail                     uint16 // indexes into the names of the Table
 
-	kind, status uint8 // places in kinds and statuses
+	fluid        float32 // fluidity index; negative when unknown
+	kind, status uint8   // places in kinds and statuses
 	// Hidden is set when the server generated reasoning that it did not stream, so that
 	// N and the visible window do not belong together.
 	Hidden bool
@@ -75,6 +76,7 @@ func RowOf(r *archive.Request) Row {
 	}
 	row.Hidden = row.Reasoning > 0 && r.Reasoning == "" && (!r.T.Answer.Known() || r.T.Answer == r.T.First)
 	row.TokensKnown = tokensKnown(r)
+	row.fluid = fluid(r, row.TokensKnown, row.Prompt)
 	if i := slices.Index(kinds[:], r.Kind); i >= 0 {
 		row.kind = uint8(i)
 	} else {
