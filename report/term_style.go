@@ -131,6 +131,20 @@ func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
 }
 
+// sentence makes a phrase a sentence: a capital first and a full stop last.
+func sentence(s string) string {
+	s = OneLine(s)
+	if s == "" {
+		return s
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(r)) + s[n:]
+	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "!") && !strings.HasSuffix(s, "?") {
+		s += "."
+	}
+	return s
+}
+
 // wrapped writes label, padded to indent columns, and text wrapped to the width beside it.
 func (p *paper) wrapped(label string, i ink, indent int, text string) {
 	p.wrappedInk(label, i, indent, text, "")

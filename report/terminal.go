@@ -40,7 +40,7 @@ func (p *paper) warnings(run *archive.Run, a *archive.Analysis) {
 		if why == "" {
 			why = "The run did not come to its end."
 		}
-		p.wrapped("INTERRUPTED", yellow, 12, why+" The figures cover what was recorded until then.")
+		p.wrapped("INTERRUPTED", yellow, 12, sentence(why)+" The figures cover what was recorded until then.")
 	case archive.StateRunning:
 		p.wrapped("RUNNING", yellow, 12, "The run has not ended. The figures cover what was recorded so far.")
 	case archive.StateComplete:

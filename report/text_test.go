@@ -34,3 +34,11 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestSentence(t *testing.T) {
+	for in, want := range map[string]string{"": "", "the program was stopped": "The program was stopped.", "Done.": "Done.", "a\nb": "A b.", "éa": "Éa."} {
+		if got := sentence(in); got != want {
+			t.Errorf("sentence(%q) = %q; want %q", in, got, want)
+		}
+	}
+}

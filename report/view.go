@@ -164,7 +164,7 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 		if why == "" {
 			why = "The run did not come to its end."
 		}
-		out = append(out, alert{"warn", "Interrupted", why + " The figures cover what was recorded until then."})
+		out = append(out, alert{"warn", "Interrupted", sentence(why) + " The figures cover what was recorded until then."})
 	case archive.StateRunning:
 		out = append(out, alert{"warn", "Still running", "The figures cover what was recorded so far."})
 	case archive.StateComplete:

@@ -21,7 +21,11 @@ func Markdown(w io.Writer, run *archive.Run, a *archive.Analysis) error {
 		b.WriteString("> **Simulation.** The server is the built-in simulated engine; its numbers say nothing about real hardware.\n\n")
 	}
 	if a.State != archive.StateComplete {
-		fmt.Fprintf(&b, "> **%s.** %s The figures cover what was recorded until then.\n\n", esc(string(a.State)), esc(m.Reason))
+		why := strings.TrimSuffix(m.Reason, ".")
+		if why == "" {
+			why = "The run has not come to its end"
+		}
+		fmt.Fprintf(&b, "> **%s.** %s. The figures cover what was recorded until then.\n\n", esc(string(a.State)), esc(why))
 	}
 	for _, g := range a.Gates {
 		if ok, known := g.Passed.Get(); known && !ok {

@@ -64,6 +64,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 var downloads = map[string]bool{
 	archive.ManifestFile: true, archive.RequestsFile: true, archive.SeriesFile: true, archive.EventsFile: true,
 	archive.CheckpointsFile: true, archive.AnalysisFile: true, archive.ReportFile: true,
+	archive.AgentsFile: true, "workload.jsonl.zst": true,
 }
 
 // file sends one file as a download, never as a page.
