@@ -60,6 +60,25 @@ const (
 
 // score returns the hypothesis of a cause.
 func score(id string, f *Facts) hypothesis {
+	h := scoreSeen(id, f)
+	if f.BlackBox() && inside(id) && !h.inapplicable {
+		// From outside the limits of an engine look alike: they all make it slow.
+		h.lack(needMetrics)
+	}
+	return h
+}
+
+// inside reports whether a cause is a limit inside the engine, which only the engine's own
+// numbers can tell from the others.
+func inside(id string) bool {
+	switch id {
+	case Leak, KV, Cap, Frontend, Imbalance, External, Speculation, Prefill, Decode, Queueing:
+		return true
+	}
+	return false
+}
+
+func scoreSeen(id string, f *Facts) hypothesis {
 	switch id {
 	case Client:
 		return scoreClient(f)

@@ -86,7 +86,7 @@ func (r *Results) Markdown(w io.Writer) error {
 	b.WriteString("# How well causes are told apart\n\n")
 	b.WriteString("Made by `make attribution`; do not edit. Every case is a run of the simulator with one knob turned. The label is that knob, never what the simulator shows. The rules see the records of an ordinary campaign: requests, scrapes, GPU and host samples. They are deterministic; no model is asked.\n\n")
 	b.WriteString("These figures are an upper bound for real servers: the simulator and the rules share the idea of a roofline, though not its constants, and its telemetry is cleaner than life.\n\n")
-	fmt.Fprintf(&b, "Thresholds were set with the tuning combinations (%s, seeds %s). The held-out combinations (%s, seeds %s) were run afterwards.\n\n", combos(r.Tuning), r.Seeds, combos(r.Held), r.HeldSeeds)
+	fmt.Fprintf(&b, "Thresholds were set with the tuning combinations (%s, seeds %s). The held-out combinations (%s, seeds %s) were run afterwards, once; two earlier held-out sets were looked at and have become tuning combinations.\n\n", combos(r.Tuning), r.Seeds, combos(r.Held), r.HeldSeeds)
 	b.WriteString("| measure | tuning | held out |\n|---|---|---|\n")
 	row := func(name string, f func(*Case) bool) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, share(count(r.Tuning, f)), share(count(r.Held, f)))
