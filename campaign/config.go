@@ -29,9 +29,16 @@ type Config struct {
 	// gate fails. Unset, errors are reported but gate nothing.
 	MaxErrorRate *float64 `yaml:"max_error_rate" json:"max_error_rate"`
 
-	// Find searches instead of running the phases: "max-rate" finds the largest rate that
+	// NoCalibration leaves out the second in which the client measures itself before a run.
+	NoCalibration bool `yaml:"no_calibration" json:"no_calibration,omitempty"`
+
+	// Find searches instead of running the phases. "max-rate" finds the largest rate that
 	// meets SLO, with the first phase's limits on requests, time and open requests.
+	// "weakness" looks for traffic that breaks SLO, as close to the ordinary as can be,
+	// with the first phase's rate as the ordinary one and its duration for each try.
 	Find string `yaml:"find" json:"find,omitempty"`
+	// SearchPhases is how many phases a search for weaknesses may explore with.
+	SearchPhases int `yaml:"search_phases" json:"search_phases,omitempty"`
 
 	// Phases run one after the other.
 	Phases []Phase `yaml:"phases" json:"phases"`
@@ -71,7 +78,7 @@ type Target struct {
 	URL string `yaml:"url" json:"url"`
 	// Model is the model name to send. Empty: the only one that /v1/models lists.
 	Model string `yaml:"model" json:"model"`
-	// Endpoint is "chat" or "completions".
+	// Endpoint is the API to speak, one of Endpoints.
 	Endpoint string `yaml:"endpoint" json:"endpoint"`
 	// Headers are sent with every request. A value of the form ${NAME} is read from the
 	// environment; values are never recorded.
@@ -88,6 +95,13 @@ type Target struct {
 	ExtraBody map[string]any `yaml:"extra_body" json:"extra_body,omitempty"`
 	// NoStream asks for whole answers instead of streams.
 	NoStream bool `yaml:"no_stream" json:"no_stream,omitempty"`
+	// Client is the transport: "" for net/http, "epoll" for one event loop that holds
+	// thousands of streams. HTTP2 is a number of shared HTTP/2 connections; 0 speaks
+	// HTTP/1.1 with a connection a request.
+	Client string `yaml:"client" json:"client,omitempty"`
+	HTTP2  int    `yaml:"http2" json:"http2,omitempty"`
+	// UnixSocket is the path of a Unix socket to connect to.
+	UnixSocket string `yaml:"unix_socket" json:"unix_socket,omitempty"`
 	// Retries is how often a failed request is sent again. By default never: a benchmark
 	// that retries hides what users see. Latency counts from the first try.
 	Retries int `yaml:"retries" json:"retries,omitempty"`

@@ -65,8 +65,8 @@ func Eval() *Config {
 
 func base() *Config {
 	return &Config{
-		Seed: 1,
-		Out:  DefaultOut,
+		Seed: 1, SearchPhases: defaultPhases,
+		Out: DefaultOut,
 		Target: Target{
 			Endpoint: DefaultEndpoint, KeyEnv: DefaultKeyEnv,
 			Timeouts: Timeouts{Connect: DefaultConnect},

@@ -114,9 +114,7 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 			msg = fmt.Sprintf("%s: %.2f/s: %s", p.Stage, p.Rate, d)
 		}
 		r.w.Event(archive.Event{T: r.clock.Now(), Kind: EventSearchProbe, Severity: archive.SeverityInfo, Source: "search", Message: msg, Fields: fields})
-		if r.opts.Searching != nil {
-			r.opts.Searching(msg)
-		}
+		r.tell(msg)
 	})
 	if context.Cause(ctx) == errSearchTime {
 		err = nil

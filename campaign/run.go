@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/inferencebench/inferencebench/agents/director"
 	"github.com/inferencebench/inferencebench/agents/llm"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
@@ -59,6 +60,8 @@ type Result struct {
 	Reason      string // why it was interrupted
 	// Found is the outcome of a search; nil when none was asked for.
 	Found *search.Answer
+	// Weak is the outcome of a search for weaknesses; nil when none was asked for.
+	Weak *director.Map
 }
 
 // Run carries out one campaign. It returns an error when the run could not start: a
@@ -146,6 +149,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	manifest.GPUs = seen.GPUs
 	manifest.Notes = append(manifest.Notes, seen.Notes...)
 	manifest.Notes = append(manifest.Notes, r.environment(ctx)...)
+	manifest.Notes = append(manifest.Notes, r.calibration(ctx)...)
 	if r.cfg.Monitor.Page != "" {
 		url, stop, err := servePage(ctx, r.cfg.Monitor.Page, r.page)
 		if err != nil {
@@ -183,9 +187,12 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	res := &Result{Dir: dir}
 	var loadErr error
-	if r.cfg.Find == FindMaxRate {
+	switch r.cfg.Find {
+	case FindMaxRate:
 		res.Found, loadErr = r.find(ctx, source)
-	} else {
+	case FindWeakness:
+		res.Weak, loadErr = r.weakness(ctx, dir)
+	default:
 		loadErr = loadgen.Run(ctx, r.load(), phases)
 	}
 	if loadErr == nil && r.cfg.Checkpoints.Determinism > 0 {

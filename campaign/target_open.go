@@ -88,6 +88,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 			Connect: time.Duration(c.Target.Timeouts.Connect), FirstToken: time.Duration(c.Target.Timeouts.FirstToken),
 			Idle: time.Duration(c.Target.Timeouts.Idle), Total: time.Duration(c.Target.Timeouts.Total),
 		},
+		Engine: wire.Engine(c.Target.Client), HTTP2: c.Target.HTTP2, UnixSocket: c.Target.UnixSocket,
 		Clock: clock,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/evals"
+	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/tasks"
 	"github.com/inferencebench/inferencebench/tasks/bpe"
 	"github.com/inferencebench/inferencebench/tasks/scenario"
@@ -75,8 +76,16 @@ func (c *Config) Validate() error {
 			v.add("slo", "%v", err)
 		}
 		v.phases(c.Phases, true)
+	case c.Find == FindWeakness:
+		if _, err := liveLimits(c.SLO); err != nil {
+			v.add("slo", "%v", err)
+		}
+		if c.SearchPhases < 4 || c.SearchPhases > 10_000 {
+			v.add("search_phases", "%d is outside 4 to 10000", c.SearchPhases)
+		}
+		v.phases(c.Phases, true)
 	case c.Find != "":
-		v.add("find", "%q is not known: use %s", c.Find, FindMaxRate)
+		v.add("find", "%q is not known: use %s or %s", c.Find, FindMaxRate, FindWeakness)
 	default:
 		v.phases(c.Phases, c.Checkpoints.Only)
 	}
@@ -116,8 +125,14 @@ func (v *validator) target(t Target) {
 			v.add("target.url", "%v", err)
 		}
 	}
-	if !slices.Contains([]string{"chat", "completions"}, t.Endpoint) {
-		v.add("target.endpoint", "%q is not known: use chat or completions", t.Endpoint)
+	if !slices.Contains(Endpoints(), t.Endpoint) {
+		v.add("target.endpoint", "%q is not known: use %s", t.Endpoint, strings.Join(Endpoints(), ", "))
+	}
+	if t.Client != "" && t.Client != string(wire.EngineEventLoop) {
+		v.add("target.client", "%q is not known: leave it empty for net/http, or use %s", t.Client, wire.EngineEventLoop)
+	}
+	if t.HTTP2 < 0 || t.HTTP2 > 10_000 {
+		v.add("target.http2", "%d connections are outside 0 (HTTP/1.1) to 10000", t.HTTP2)
 	}
 	if t.CAFile != "" {
 		if _, err := os.Stat(t.CAFile); err != nil {
@@ -160,6 +175,14 @@ func (v *validator) target(t Target) {
 		if limit.d < 0 {
 			v.add("target.timeouts."+limit.name, "%v is negative; 0 is no limit", time.Duration(limit.d))
 		}
+	}
+}
+
+// Endpoints are the APIs that a campaign can speak.
+func Endpoints() []string {
+	return []string{
+		string(wire.EndpointChat), string(wire.EndpointCompletions), string(wire.EndpointResponses), string(wire.EndpointMessages),
+		string(wire.EndpointOllama), string(wire.EndpointTGI), string(wire.EndpointTriton),
 	}
 }
 

@@ -46,6 +46,10 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "gpu", &c.Target.GPU, f.gpu)
 	assign(f, "tp", &c.Target.TensorParallel, f.tensorParallel)
 	assign(f, "model-config", &c.Target.ModelConfig, f.modelConfig)
+	assign(f, "client", &c.Target.Client, f.client)
+	assign(f, "http2", &c.Target.HTTP2, f.http2)
+	assign(f, "unix-socket", &c.Target.UnixSocket, f.unixSocket)
+	assign(f, "no-calibration", &c.NoCalibration, f.noCalibration)
 	assign(f, "retry", &c.Target.Retries, f.retries)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)
 	assign(f, "connect-timeout", &c.Target.Timeouts.Connect, campaign.Duration(f.connect))
@@ -91,6 +95,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 		c.SLO = append(slices.Clone(f.slo), f.goodput...)
 	}
 	assign(f, "find", &c.Find, f.find)
+	assign(f, "search-phases", &c.SearchPhases, f.searchPhases)
 	if f.changed("max-error-rate") {
 		c.MaxErrorRate = &f.maxErrorRate
 	}

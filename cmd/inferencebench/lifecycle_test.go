@@ -30,7 +30,7 @@ func program(t *testing.T) string {
 	return link
 }
 
-var shortRun = []string{"run", "--concurrency", "8", "--duration", "60s", "--warmup", "0", "--isl", "64", "--osl", "16", "--interval", "100ms", "--think", "10ms"}
+var shortRun = []string{"run", "--no-calibration", "--concurrency", "8", "--duration", "60s", "--warmup", "0", "--isl", "64", "--osl", "16", "--interval", "100ms", "--think", "10ms"}
 
 // awaitRecords waits until the run in out has at least n bytes of records.
 func awaitRecords(t *testing.T, out string, n int64) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/inferencebench/inferencebench/agents/director"
 	"github.com/inferencebench/inferencebench/analyst"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/campaign"
@@ -56,6 +57,12 @@ func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
 	if res.Interrupted {
 		return withCode(exitInterrupted, fmt.Errorf("the run was interrupted (%s); what was recorded is in %s", res.Reason, res.Dir))
 	}
+	if m := res.Weak; m != nil {
+		if !o.json {
+			printWeaknesses(o.out, m)
+		}
+		return nil
+	}
 	if f := res.Found; f != nil {
 		if !o.json {
 			fmt.Fprintln(o.out, campaign.Found(f))
@@ -66,6 +73,19 @@ func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
 		return nil // objectives are missed on purpose, on the way to the answer
 	}
 	return gate(a, c)
+}
+
+// printWeaknesses prints the map of a search for weaknesses.
+func printWeaknesses(w io.Writer, m *director.Map) {
+	if len(m.Weaknesses) == 0 {
+		fmt.Fprintf(w, "No weakness was found within %d phases of traffic.\n", m.Explored)
+	}
+	for i := range m.Weaknesses {
+		fmt.Fprintf(w, "Weakness %d: %s\n", i+1, campaign.Weakness(&m.Weaknesses[i]))
+	}
+	for i := range m.Unconfirmed {
+		fmt.Fprintf(w, "Not confirmed: %s\n", campaign.Weakness(&m.Unconfirmed[i]))
+	}
 }
 
 // finish analyses the run in dir, writes analysis.json and report.html into it, and

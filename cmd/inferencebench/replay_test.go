@@ -33,14 +33,14 @@ func bodies(t *testing.T, run *archive.Run) map[string]int {
 func TestReplaySendsTheSameBytes(t *testing.T) {
 	out := t.TempDir()
 	short := []string{"--concurrency", "4", "--requests", "24", "--isl", "uniform(20,200)", "--osl", "16", "--turns", "uniform(1,3)", "--think", "10ms", "--checkpoint-every", "3"}
-	if code, _, msg := command(t, append([]string{"run", "--out", filepath.Join(out, "a")}, short...)...); code != exitOK {
+	if code, _, msg := command(t, append([]string{"run", "--no-calibration", "--out", filepath.Join(out, "a")}, short...)...); code != exitOK {
 		t.Fatalf("run = %d\n%s", code, msg)
 	}
 	first := onlyRun(t, filepath.Join(out, "a"))
 	if first.Manifest.WorkloadSHA256 == "" {
 		t.Fatal("the manifest lacks the workload's hash")
 	}
-	if code, _, msg := command(t, "replay", first.Dir, "--out", filepath.Join(out, "b"), "--seed", "99"); code != exitOK {
+	if code, _, msg := command(t, "replay", first.Dir, "--no-calibration", "--out", filepath.Join(out, "b"), "--seed", "99"); code != exitOK {
 		t.Fatalf("replay = %d\n%s", code, msg)
 	}
 	second := onlyRun(t, filepath.Join(out, "b"))

@@ -19,6 +19,9 @@ type runFlags struct {
 	url, host, model, endpoint string
 	port                       int
 	headers                    []string
+	client, unixSocket         string
+	http2                      int
+	noCalibration              bool
 	keyEnv, caFile, proxy      string
 	insecure, noStream         bool
 	gpu, modelConfig           string
@@ -42,6 +45,7 @@ type runFlags struct {
 	temperature        float64
 	seed               uint64
 	find               string
+	searchPhases       int
 	slo                []string
 	goodput            []string
 	maxErrorRate       float64
@@ -76,7 +80,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.host, "host", "", "host of the server, in place of --url")
 	s.IntVar(&f.port, "port", 8000, "port of the server, with --host")
 	s.StringVar(&f.model, "model", "", "model name to send; default: the only one the server lists")
-	s.StringVar(&f.endpoint, "endpoint", campaign.DefaultEndpoint, "API to speak: chat or completions")
+	s.StringVar(&f.endpoint, "endpoint", campaign.DefaultEndpoint, "API to speak: "+strings.Join(campaign.Endpoints(), ", "))
+	s.StringVar(&f.client, "client", "", "transport: empty for net/http, epoll for one event loop that holds thousands of streams")
+	s.IntVar(&f.http2, "http2", 0, "shared HTTP/2 connections; 0 speaks HTTP/1.1")
+	s.StringVar(&f.unixSocket, "unix-socket", "", "path of a Unix socket to connect to")
+	s.BoolVar(&f.noCalibration, "no-calibration", false, "leave out the second in which the client measures itself")
 	s.StringArrayVar(&f.headers, "header", nil, "extra header as 'Name: value'; ${VAR} takes the value from the environment; repeatable")
 	s.StringVar(&f.keyEnv, "key-env", campaign.DefaultKeyEnv, "environment variable that holds the bearer key")
 	s.StringVar(&f.caFile, "ca-file", "", "PEM file of certificates to trust")
@@ -127,7 +135,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.noStream, "no-stream", false, "ask for whole answers instead of streams")
 
 	s.StringArrayVar(&f.slo, "slo", nil, "objective such as 'ttft_p99<500ms'; repeatable; a missed one exits 1")
-	s.StringVar(&f.find, "find", "", "max-rate: search for the largest rate that meets --slo, with an interval")
+	s.StringVar(&f.find, "find", "", "search: max-rate for the largest rate that meets --slo, weakness for traffic that breaks it")
+	s.IntVar(&f.searchPhases, "search-phases", 30, "phases that a search for weaknesses may explore with")
 	s.StringArrayVar(&f.goodput, "goodput", nil, "per-request limits in milliseconds, as vLLM writes them: 'ttft:200 tpot:20'")
 	s.Float64Var(&f.maxErrorRate, "max-error-rate", 0, "share of failed requests above which the run exits 1")
 	s.BoolVar(&f.checkpoints, "checkpoints", true, "send scored items inside the load")

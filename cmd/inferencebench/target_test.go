@@ -127,7 +127,7 @@ func TestTargets(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			out := filepath.Join(t.TempDir(), "runs")
-			code, stdout, stderr := command(t, append([]string{"run", "--url", u, "--out", out, "--requests", "2"}, tt.args...)...)
+			code, stdout, stderr := command(t, append([]string{"run", "--no-calibration", "--url", u, "--out", out, "--requests", "2"}, tt.args...)...)
 			if code != tt.code {
 				t.Errorf("exit code = %d; want %d", code, tt.code)
 			}
@@ -188,7 +188,7 @@ func TestAllRequestsFail(t *testing.T) {
 		return 503, `{"error":{"message":"no capacity"}}`
 	}}
 	out := t.TempDir()
-	code, stdout, stderr := command(t, "run", "--url", start(t, s), "--out", out, "--requests", "8", "--concurrency", "2", "--no-checkpoints", "--turns", "1")
+	code, stdout, stderr := command(t, "run", "--no-calibration", "--url", start(t, s), "--out", out, "--requests", "8", "--concurrency", "2", "--no-checkpoints", "--turns", "1")
 	if code != exitUndecided {
 		t.Errorf("exit code = %d; want %d\n%s\n%s", code, exitUndecided, stdout, stderr)
 	}
@@ -211,7 +211,7 @@ func TestB30SomeRequestsFail(t *testing.T) {
 		return 0, ""
 	}}
 	out := t.TempDir()
-	code, stdout, stderr := command(t, "run", "--url", start(t, s), "--out", out, "--requests", "4", "--concurrency", "1",
+	code, stdout, stderr := command(t, "run", "--no-calibration", "--url", start(t, s), "--out", out, "--requests", "4", "--concurrency", "1",
 		"--no-checkpoints", "--turns", "1", "--max-error-rate", "0.1")
 	if code == exitOK {
 		t.Errorf("exit code = 0 with half of the requests failed\n%s\n%s", stdout, stderr)
@@ -239,7 +239,7 @@ func TestServerDiesMidRun(t *testing.T) {
 	srv = httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	out := t.TempDir()
-	code, stdout, stderr := command(t, "run", "--url", srv.URL, "--out", out, "--requests", "20", "--concurrency", "1",
+	code, stdout, stderr := command(t, "run", "--no-calibration", "--url", srv.URL, "--out", out, "--requests", "20", "--concurrency", "1",
 		"--no-checkpoints", "--turns", "1")
 	if code != exitUndecided {
 		t.Errorf("exit code = %d; want %d\n%s\n%s", code, exitUndecided, stdout, stderr)
@@ -265,7 +265,7 @@ func TestKeyNeverReachesDisk(t *testing.T) {
 	t.Setenv("TEAM_TOKEN", "team-secret-0815")
 	out := t.TempDir()
 	u := start(t, &chatServer{models: []string{"m"}, key: "sk-secret-0815"})
-	code, stdout, stderr := command(t, "run", "--url", strings.Replace(u, "http://", "http://user:url-secret-0815@", 1), "--out", out,
+	code, stdout, stderr := command(t, "run", "--no-calibration", "--url", strings.Replace(u, "http://", "http://user:url-secret-0815@", 1), "--out", out,
 		"--requests", "3", "--turns", "1", "--header", "X-Team: ${TEAM_TOKEN}")
 	if code != exitOK && code != exitUndecided {
 		t.Fatalf("exit code = %d\n%s", code, stderr)
