@@ -109,7 +109,7 @@ func worstKey(a *archive.Analysis) key {
 		return k
 	}
 	for _, q := range a.Quality {
-		if v, ok := q.Accuracy.Value.Get(); ok {
+		if v, ok := q.Accuracy.Value.Get(); ok && q.Scored >= 10 { // fewer items say nothing worth a headline
 			k := key{Label: "Quality, " + q.Kind, Sub: itoa(q.Correct) + " of " + itoa(q.Scored) + " right"}
 			k.Number, k.Unit = quantity.Digits(v*100, 3), "%"
 			return k

@@ -190,7 +190,11 @@ func (p *Plot) svg(b *strings.Builder, x, y axis) {
 		if s.Mode == Area {
 			fmt.Fprintf(b, `<path class="ch-fill ch-c%d" d="%s"/>`, s.Color, (&pen{x: x, y: y}).area(s.X, s.Y))
 		}
-		fmt.Fprintf(b, `<path class="ch-s ch-c%d ch-m%s%s" d="%s"/>`, s.Color, s.Mode, dashed(s.Dashed), s.path(x, y))
+		few := ""
+		if s.Mode == Dots && len(s.X) < 150 {
+			few = " ch-few"
+		}
+		fmt.Fprintf(b, `<path class="ch-s ch-c%d ch-m%s%s%s" d="%s"/>`, s.Color, s.Mode, dashed(s.Dashed), few, s.path(x, y))
 	}
 	for _, m := range p.Marks {
 		if f := x.at(m.X); f >= 0 && f <= 1 {
