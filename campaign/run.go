@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,7 @@ func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
+	defer rareCollections(o.Getenv)()
 	if err := writable(c.Out); err != nil {
 		return nil, Problems{{Field: "out", Message: err.Error()}}
 	}
@@ -94,6 +96,19 @@ func Run(ctx context.Context, c *Config, o Options) (*Result, error) {
 	r := &run{cfg: c, opts: o, clock: clock, target: target, items: items, id: newID(), pacer: pacer, replies: newReplyCheck()}
 	r.page = live.New(func() float64 { return float64(r.live.InFlight.Load()) })
 	return r.do(ctx)
+}
+
+// gcPercent makes garbage collections four times rarer than Go's default while a run goes
+// on: each can delay a send. The live heap of a run is small.
+const gcPercent = 400
+
+// rareCollections applies gcPercent unless the user set GOGC, and returns how to undo it.
+func rareCollections(getenv func(string) string) (undo func()) {
+	if getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(gcPercent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // run is one run on its way.
