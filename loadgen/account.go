@@ -46,7 +46,7 @@ func (p *phase) measuring(at archive.Instant) {
 func (p *phase) plan(kind archive.Kind, at archive.Instant) (archive.Kind, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.over && at >= p.overAt {
 		return "", false
 	}
 	warm, began, ok := p.budget.claim(at)
@@ -69,6 +69,21 @@ func (p *phase) plan(kind archive.Kind, at archive.Instant) (archive.Kind, bool)
 		return archive.KindLoad, true
 	}
 	return kind, true
+}
+
+// wait waits until a turn is due, and reports whether it came due before the sends ended.
+// One that did, while this program was late, is to be planned, and will be recorded as
+// unsent.
+func (p *phase) wait(at archive.Instant) bool {
+	if p.cfg.Pacer.Until(p.sends, at) == nil {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return at < p.overAt
+	}
+	return at <= p.cfg.Clock.Now()
 }
 
 // enter waits for a slot and counts the request as open. The error is why it may not be

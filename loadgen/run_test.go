@@ -412,6 +412,39 @@ func (p fixedPacer) Until(ctx context.Context, at archive.Instant) error {
 	}
 }
 
+// latePacer sleeps through the end of the phase once, as a stalled machine does.
+type latePacer struct {
+	fixedPacer
+	from, until archive.Instant
+}
+
+func (p latePacer) Until(ctx context.Context, at archive.Instant) error {
+	if at >= p.from && p.clock.Now() < p.until {
+		timer := time.NewTimer(p.until.Sub(p.clock.Now()))
+		<-timer.C
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return p.fixedPacer.Until(ctx, at)
+}
+
+// Arrivals that came due while the machine stalled over the end of the window are recorded
+// as unsent.
+func TestArrivalsDueInAStallAreAccountedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := archive.NewRunClock()
+		now := clock.Now()
+		p := latePacer{fixedPacer{clock: clock}, now.Add(1500 * time.Millisecond), now.Add(2300 * time.Millisecond)}
+		l, err := start(t.Context(), &server{serve: always(10 * time.Millisecond)}, loadgen.Config{Pacer: p}, loadgen.Phase{
+			Name: "p", Source: once(), Rate: 10, Arrival: arrival.Constant{Rate: 10}, Duration: 2 * time.Second,
+		})
+		if got, want := l.count(), (map[string]int{"ok": 15, "cancelled unsent": 5}); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("records = %v, %v; want %v", got, err, want)
+		}
+	})
+}
+
 // A machine that overshoots is said to.
 func TestPacingIsReported(t *testing.T) {
 	for _, c := range []struct {

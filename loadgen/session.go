@@ -32,7 +32,7 @@ func (p *phase) session(s *stream, n uint64, at archive.Instant) (free archive.I
 		}
 		if turns > 0 && t.Think > 0 {
 			at = at.Add(t.Think)
-			if p.cfg.Pacer.Until(p.sends, at) != nil {
+			if !p.wait(at) {
 				return at, turns, true
 			}
 		}

@@ -77,7 +77,7 @@ func (p *phase) arrive(s *stream) {
 	for n := uint64(0); ; n++ {
 		due, ok := process.Next(prev, n)
 		at := p.start.Add(due)
-		if !ok || p.cfg.Pacer.Until(p.sends, at) != nil {
+		if !ok || !p.wait(at) {
 			return
 		}
 		prev = due
