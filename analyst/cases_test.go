@@ -32,7 +32,6 @@ type rec struct {
 	cancelled         bool
 	wait              float64
 	askedMax, askedIn int
-	hiddenText        bool
 }
 
 func (r rec) request() *archive.Request {

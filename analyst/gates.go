@@ -192,6 +192,10 @@ func (w *work) gateLength(win *archive.Window) {
 	e2e := w.table.Values(w.inPhase(win.Phase), (*metrics.Row).E2EL)
 	span := float64(win.To-win.From) / 1e6
 	limit := fmt.Sprintf("%d requests and the P95 latency", minRequests)
+	if len(e2e) == 0 {
+		w.gate("window_length", archive.Opt[bool]{}, "0 requests", limit, "No request of a load succeeded in the window, so its length says nothing.")
+		return
+	}
 	if len(e2e) < minRequests {
 		w.gate("window_length", pass(false), fmt.Sprintf("%d requests", len(e2e)), limit, fmt.Sprintf("Only %d requests succeeded: that is too few to say what limits the server.", len(e2e)))
 		return

@@ -22,6 +22,23 @@ func (w *work) verdict(a *archive.Analysis, win *archive.Window, f *attribute.Fa
 	return v
 }
 
+// qualityAlone is the verdict on a run of scored items without a load beside them.
+func qualityAlone(a *archive.Analysis) archive.Verdict {
+	var parts []string
+	for _, q := range a.Quality {
+		if q.Scored > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d of %d right", q.Kind, q.Correct, q.Scored))
+		} else {
+			parts = append(parts, q.Kind+" not scored")
+		}
+	}
+	return archive.Verdict{
+		State:    archive.VerdictInconclusive,
+		Headline: "Scored items alone, no load was measured: " + strings.Join(parts, ", ") + ".",
+		Next:     "Compare with a run of the same items on the reference, or run a load with checkpoints to see quality under it.",
+	}
+}
+
 func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Facts, r *attribute.Result) archive.Verdict {
 	if a.Counts.Planned == 0 {
 		return archive.Verdict{State: archive.VerdictInvalid, Headline: "The run holds no request.", Next: "Check that the campaign has a phase with requests or a duration, and run it again."}
@@ -35,6 +52,9 @@ func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Fac
 	if _, bad := failed["requests_ok"]; bad {
 		return archive.Verdict{State: archive.VerdictInvalid,
 			Headline: fmt.Sprintf("No request succeeded: %s.", w.failures()), Next: "Send one request by hand to the same address and model, mend what it shows, and run again."}
+	}
+	if a.Counts.ByKind[archive.KindLoad] == 0 && a.Counts.ByKind[archive.KindCheckpoint] > 0 {
+		return qualityAlone(a)
 	}
 	for _, g := range w.gates {
 		if _, bad := failed[g.ID]; !bad || !fatalGates[g.ID] {

@@ -109,6 +109,8 @@ type Target struct {
 	Timeouts Timeouts `yaml:"timeouts" json:"timeouts"`
 	// ContextLimit is the server's context in tokens; 0 takes what the server tells.
 	ContextLimit int `yaml:"context_limit" json:"context_limit,omitempty"`
+	// Price is what the deployment costs in US dollars an hour; 0 is unknown.
+	Price float64 `yaml:"price" json:"price,omitempty"`
 	// GPU, TensorParallel and ModelConfig tell the analysis about hardware and model
 	// where the server does not: a device name such as "h100_sxm", the number of devices
 	// that share a layer, and a config.json or GGUF file.

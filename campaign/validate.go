@@ -157,6 +157,9 @@ func (v *validator) target(t Target) {
 			v.add("target.model_config", "%v", err)
 		}
 	}
+	if math.IsNaN(t.Price) || t.Price < 0 || t.Price > 1e6 {
+		v.add("target.price", "%g is no price in US dollars an hour", t.Price)
+	}
 	if t.Retries < 0 || t.Retries > 100 {
 		v.add("target.retries", "%d is outside 0 to 100", t.Retries)
 	}

@@ -50,6 +50,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "http2", &c.Target.HTTP2, f.http2)
 	assign(f, "unix-socket", &c.Target.UnixSocket, f.unixSocket)
 	assign(f, "no-calibration", &c.NoCalibration, f.noCalibration)
+	assign(f, "price", &c.Target.Price, f.price)
 	assign(f, "retry", &c.Target.Retries, f.retries)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)
 	assign(f, "connect-timeout", &c.Target.Timeouts.Connect, campaign.Duration(f.connect))

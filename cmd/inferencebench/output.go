@@ -120,15 +120,16 @@ func analysisOptions(run *archive.Run, slos []string, log *slog.Logger) analyst.
 	opts := analyst.Options{SLO: slos}
 	var cfg struct {
 		Target struct {
-			GPU            string `json:"gpu"`
-			TensorParallel int    `json:"tensor_parallel"`
-			ModelConfig    string `json:"model_config"`
+			GPU            string  `json:"gpu"`
+			TensorParallel int     `json:"tensor_parallel"`
+			ModelConfig    string  `json:"model_config"`
+			Price          float64 `json:"price"`
 		} `json:"target"`
 	}
 	if err := json.Unmarshal(run.Manifest.Config, &cfg); err != nil {
 		return opts // a run without a manifest: nothing was told
 	}
-	opts.Device, opts.TP = cfg.Target.GPU, cfg.Target.TensorParallel
+	opts.Device, opts.TP, opts.USDHour = cfg.Target.GPU, cfg.Target.TensorParallel, cfg.Target.Price
 	if path := cfg.Target.ModelConfig; path != "" {
 		m, err := campaign.ReadModel(path)
 		if err != nil {

@@ -38,6 +38,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newReport(),
 		newCompare(),
 		newExport(),
+		newDefinitions(),
 		newImport(),
 		newServe(),
 		newInit(),

@@ -21,6 +21,7 @@ type runFlags struct {
 	headers                    []string
 	client, unixSocket         string
 	http2                      int
+	price                      float64
 	noCalibration              bool
 	keyEnv, caFile, proxy      string
 	insecure, noStream         bool
@@ -91,6 +92,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
 	s.StringVar(&f.proxy, "proxy", "", "proxy URL, or env for the environment's; default: none")
 	s.IntVar(&f.retries, "retry", 0, "how often a failed request is sent again; every try is recorded")
+	s.Float64Var(&f.price, "price", 0, "what the deployment costs in US dollars an hour; default: unknown")
 	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm, for the roofline; default: what can be seen")
 	s.IntVar(&f.tensorParallel, "tp", 0, "GPUs that share a layer; default: what the server tells, else 1")
 	s.StringVar(&f.modelConfig, "model-config", "", "config.json or GGUF file with the model's shape; default: by the model's name")
