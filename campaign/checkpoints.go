@@ -45,10 +45,42 @@ func openCheckpoints(ctx context.Context, c *Config) (*checkpoints, error) {
 	if err != nil {
 		return nil, Problems{{Field: "checkpoints", Message: err.Error()}}
 	}
+	done, err := scoredItems(c.Checkpoints.Resume)
+	if err != nil {
+		return nil, Problems{{Field: "checkpoints.resume", Message: err.Error()}}
+	}
 	for _, s := range sets {
-		out.sets = append(out.sets, s.Take(c.Seed, c.Checkpoints.Items))
+		s = s.Take(c.Seed, c.Checkpoints.Items)
+		if rest := s.Without(done[s.Name]); len(rest.Items) > 0 {
+			out.sets = append(out.sets, rest)
+		}
+	}
+	if len(out.sets) == 0 {
+		return nil, Problems{{Field: "checkpoints.resume", Message: "every item of that run is scored: there is nothing left to do"}}
 	}
 	return out, nil
+}
+
+// scoredItems are the items that a run has scored, by set; none for an empty dir.
+func scoredItems(dir string) (map[string]map[string]bool, error) {
+	done := map[string]map[string]bool{}
+	if dir == "" {
+		return done, nil
+	}
+	run, err := archive.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for cp, err := range run.Checkpoints() {
+		if err != nil || !cp.Score.Known() { // an unreadable or unscored item is asked again
+			continue
+		}
+		if done[cp.Set] == nil {
+			done[cp.Set] = map[string]bool{}
+		}
+		done[cp.Set][cp.Item] = true
+	}
+	return done, nil
 }
 
 // codeRunner opens the sandbox. Where it cannot be built, off is the reason, code is not

@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"math"
+
 	"github.com/inferencebench/inferencebench/archive"
 )
 
@@ -161,8 +163,17 @@ type Workload struct {
 // Checkpoints are scored items sent inside the load.
 type Checkpoints struct {
 	Enabled bool `yaml:"enabled" json:"enabled"`
-	// Every is how many sessions of load go by between two items.
+	// Every is how many sessions of load go by between two items. 0 sends none between
+	// sessions, which needs Boundary.
 	Every int `yaml:"every" json:"every"`
+	// Share, when set, is the share of sessions that are items, in place of Every.
+	Share float64 `yaml:"share" json:"share,omitempty"`
+	// Boundary is how many items are sent before each phase and after the last, at the
+	// concurrency of the phase. The same items come at every boundary.
+	Boundary int `yaml:"boundary" json:"boundary,omitempty"`
+	// Resume is a run directory whose scored items are left out: what is left of an
+	// evaluation that was interrupted.
+	Resume string `yaml:"resume" json:"resume,omitempty"`
 	// Kinds are the kinds of item, of evals.Kinds, or "all"; several take turns.
 	Kinds []string `yaml:"kinds" json:"kinds"`
 	// Items bounds the items of each kind; 0 takes all. The same seed takes the same.
@@ -177,6 +188,15 @@ type Checkpoints struct {
 	Determinism int `yaml:"determinism" json:"determinism,omitempty"`
 	// Only sends nothing but the items, each once unless a phase says otherwise.
 	Only bool `yaml:"only" json:"only,omitempty"`
+}
+
+// every returns how many sessions of load go by between two items; 0 is no item between
+// sessions.
+func (c Checkpoints) every() int {
+	if c.Share > 0 {
+		return max(1, int(math.Round(1/c.Share))-1)
+	}
+	return c.Every
 }
 
 // Monitor says what to watch, and how often.

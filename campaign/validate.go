@@ -11,6 +11,7 @@ import (
 
 	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/analyst/slo"
+	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen/wire"
@@ -228,8 +229,19 @@ func (v *validator) checkpoints(c Checkpoints) {
 		}
 		return
 	}
-	if c.Every < 1 {
+	if c.Every < 0 || c.every() == 0 && c.Boundary == 0 {
 		v.add("checkpoints.every", "%d: one item every N sessions of load, with N at least 1 (or turn checkpoints off)", c.Every)
+	}
+	if math.IsNaN(c.Share) || c.Share < 0 || c.Share > 0.5 {
+		v.add("checkpoints.share", "%g is not a share between 0 and 0.5 (more than that is an evaluation: see only)", c.Share)
+	}
+	if c.Boundary < 0 || c.Boundary > 10_000 {
+		v.add("checkpoints.boundary", "%d items are outside 0 to 10000", c.Boundary)
+	}
+	if c.Resume != "" {
+		if _, err := archive.Open(c.Resume); err != nil {
+			v.add("checkpoints.resume", "%v", err)
+		}
 	}
 	if len(c.Kinds) == 0 {
 		v.add("checkpoints.kinds", "is empty: choose of %s, or turn checkpoints off", strings.Join(evals.Kinds(), ", "))

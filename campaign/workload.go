@@ -78,10 +78,11 @@ func (r *run) generate(o tasks.Options) (tasks.Source, error) {
 			return nil, err
 		}
 	}
-	if r.items == nil {
+	every := r.cfg.Checkpoints.every()
+	if r.items == nil || every == 0 {
 		return load, nil
 	}
-	return tasks.Interleave(load, r.items.sets.Source(r.cfg.Seed), r.cfg.Checkpoints.Every), nil
+	return tasks.Interleave(load, r.items.sets.Source(r.cfg.Seed), every), nil
 }
 
 // readModel reads a private workload model.
@@ -128,7 +129,27 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 			out[i].Duration -= p.Warmup.Duration
 		}
 	}
-	return out, nil
+	return r.boundaries(out), nil
+}
+
+// boundaries puts a phase of scored items before each phase and after the last, where the
+// campaign asks for that.
+func (r *run) boundaries(phases []loadgen.Phase) []loadgen.Phase {
+	n := r.cfg.Checkpoints.Boundary
+	if r.items == nil || n == 0 {
+		return phases
+	}
+	var out []loadgen.Phase
+	for i, p := range append(phases, phases[len(phases)-1]) {
+		out = append(out, loadgen.Phase{
+			Name: fmt.Sprintf("checkpoints-%d", i), Source: ordinal(r.items.sets.Source(r.cfg.Seed)),
+			Concurrency: max(p.Concurrency, 1), Requests: n, Drain: p.Drain,
+		})
+		if i < len(phases) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // scenario is the phases of the built-in traffic that the campaign names.
@@ -157,7 +178,7 @@ func (r *run) scenario() ([]loadgen.Phase, error) {
 			}
 		}
 	}
-	return out, nil
+	return r.boundaries(out), nil
 }
 
 // size is how large the scenario is to be.

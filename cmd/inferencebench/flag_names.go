@@ -35,6 +35,7 @@ var flagFields = map[string]string{
 	"workload": "workload.model", "isl": "workload.isl", "osl": "workload.osl", "turns": "workload.turns", "think": "workload.think", "tasks": "workload.tasks",
 	"shared-prefix": "workload.shared_prefix", "temperature": "workload.temperature",
 	"max-error-rate": "max_error_rate", "checkpoint-every": "checkpoints.every", "gsm8k": "checkpoints.gsm8k",
+	"checkpoint-share": "checkpoints.share", "checkpoint-boundary": "checkpoints.boundary", "resume": "checkpoints.resume",
 	"checkpoint-kinds": "checkpoints.kinds", "checkpoint-items": "checkpoints.items", "humaneval": "checkpoints.humaneval",
 	"interval": "monitor.interval", "out": "out", "name": "name",
 	"connect-timeout": "target.timeouts.connect", "first-token-timeout": "target.timeouts.first_token",

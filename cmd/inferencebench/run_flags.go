@@ -55,6 +55,9 @@ type runFlags struct {
 	checkpointEvery    int
 	checkKinds         []string
 	checkItems         int
+	checkShare         float64
+	boundary           int
+	resume             string
 	determinism        int
 	gsm8k, humaneval   string
 	interval           time.Duration
@@ -145,6 +148,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "send none")
 	s.IntVar(&f.checkpointEvery, "checkpoint-every", campaign.DefaultEvery, "sessions of load between two scored items")
 	s.StringSliceVar(&f.checkKinds, "checkpoint-kinds", []string{evals.KindMaths}, "kinds of scored items: all, or of "+strings.Join(evals.Kinds(), ", "))
+	s.Float64Var(&f.checkShare, "checkpoint-share", 0, "share of sessions that are scored items, in place of --checkpoint-every")
+	s.IntVar(&f.boundary, "checkpoint-boundary", 0, "scored items before each phase and after the last")
+	s.StringVar(&f.resume, "resume", "", "run whose scored items are left out: the rest of an interrupted evaluation")
 	s.IntVar(&f.determinism, "determinism", 0, "ask the same prompts this often alone and under load, and say where replies part")
 	s.IntVar(&f.checkItems, "checkpoint-items", 0, "items of each kind; default: all")
 	s.StringVar(&f.humaneval, "humaneval", "", "HumanEval.jsonl.gz to take the code items from; default: built-in items")
