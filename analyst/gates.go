@@ -137,7 +137,7 @@ func (w *work) gateClient(win *archive.Window, f *attribute.Facts) {
 	default:
 		share := used / float64(cores)
 		f.ClientCPU = w.book.Note(evidence.Client, "client_cpu", "", share, "cores used by this program over cores of the machine", fmt.Sprintf("The load generator uses %s of its machine's CPU.", pct(share)))
-		if w.in.Manifest.Simulated {
+		if w.in.Manifest.Embedded {
 			// The simulated engine lives in the same process.
 			w.gate("client_cpu", archive.Opt[bool]{}, pct(share), "below 70 % of the machine", "The simulated engine runs in the same process, so its CPU use cannot be told from the load generator's.", f.ClientCPU)
 			f.ClientCPU = evidence.Fact{}

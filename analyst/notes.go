@@ -51,7 +51,7 @@ func (n *notes) add(code, format string, args ...any) {
 // observations notes what is odd about the load or the server in the window.
 func (w *work) observations(win *archive.Window, f *attribute.Facts) {
 	if w.in.Manifest.Simulated {
-		w.notes.add("simulated", "the server is the embedded simulated engine: its numbers say nothing of real hardware")
+		w.notes.add("simulated", "the server is a simulated engine: its numbers say nothing of real hardware")
 	}
 	if w.resets {
 		w.notes.add("counter_reset", "a counter of the engine fell, so it restarted: growth across the restart is a lower bound")

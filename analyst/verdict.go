@@ -16,10 +16,25 @@ func (w *work) verdict(a *archive.Analysis, win *archive.Window, f *attribute.Fa
 		prefix = fmt.Sprintf("The run is %s; of what was recorded: ", a.State)
 	}
 	v := w.decide(a, win, f, r)
+	if found := w.found(); found != "" && v.State != archive.VerdictInvalid {
+		// Objectives are missed on purpose on the way to the answer.
+		v.Headline = found
+		v.Next = "Run for long at four fifths of this rate to confirm it; what limits the server beyond it stands below."
+	}
 	if prefix != "" {
 		v.Headline = prefix + v.Headline
 	}
 	return v
+}
+
+// found is what a search for the largest rate found, in a sentence; "" without a search.
+func (w *work) found() string {
+	for _, n := range w.in.Manifest.Notes {
+		if n.Code == "search_answer" {
+			return n.Message
+		}
+	}
+	return ""
 }
 
 // qualityAlone is the verdict on a run of scored items without a load beside them.
@@ -49,12 +64,17 @@ func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Fac
 			failed[g.ID] = g
 		}
 	}
+	switch kinds := a.Counts.ByKind; {
+	case kinds[archive.KindLoad] > 0:
+	case kinds[archive.KindCheckpoint] > 0 && a.Counts.OK > 0:
+		return qualityAlone(a)
+	case kinds[archive.KindWarmup] > 0 && a.Counts.OK > 0:
+		return archive.Verdict{State: archive.VerdictInvalid,
+			Headline: "The run ended during its warm-up, so nothing was measured.", Next: "Let it run past the warm-up, or shorten that."}
+	}
 	if _, bad := failed["requests_ok"]; bad {
 		return archive.Verdict{State: archive.VerdictInvalid,
 			Headline: fmt.Sprintf("No request succeeded: %s.", w.failures()), Next: "Send one request by hand to the same address and model, mend what it shows, and run again."}
-	}
-	if a.Counts.ByKind[archive.KindLoad] == 0 && a.Counts.ByKind[archive.KindCheckpoint] > 0 {
-		return qualityAlone(a)
 	}
 	for _, g := range w.gates {
 		if _, bad := failed[g.ID]; !bad || !fatalGates[g.ID] {

@@ -40,8 +40,11 @@ type Manifest struct {
 	Seed uint64 `json:"seed"`
 	// Config is the campaign as resolved, defaults included, secrets redacted.
 	Config json.RawMessage `json:"config"`
-	// Simulated is set when the server is the embedded simulated engine.
+	// Simulated is set when the server only imitates inference.
 	Simulated bool `json:"simulated"`
+	// Embedded is set when the server is the simulated engine inside this program, which
+	// then shares its processor time with the load generator.
+	Embedded bool `json:"embedded,omitempty"`
 
 	// WorkloadSHA256 is the content hash of the frozen workload: two runs with the same
 	// hash sent the same conversations.

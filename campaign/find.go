@@ -85,11 +85,18 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 		Budget: searchBudget, LevelRequests: searchLevel, RefineRequests: searchRefine, ConfirmRequests: searchConfirm,
 	}
 	for _, l := range ls {
-		cfg.Limits = append(cfg.Limits, search.Limit{Name: l.String(), Allowed: l.Allowed})
+		name := l.String()
+		if len(ls) == len(r.cfg.SLO) { // one limit an objective: in the user's own words
+			name = r.cfg.SLO[len(cfg.Limits)]
+		}
+		cfg.Limits = append(cfg.Limits, search.Limit{Name: name, Allowed: l.Allowed})
 	}
 	p := r.cfg.Phases[0]
-	if p.Requests > 0 { // a bound on the whole search
+	if p.Requests > 0 { // fewer requests buy a wider answer
 		cfg.Budget = p.Requests
+		cfg.LevelRequests = min(searchLevel, max(100, p.Requests/6))
+		cfg.RefineRequests = min(searchRefine, max(100, p.Requests/20))
+		cfg.ConfirmRequests = min(searchConfirm, max(100, p.Requests/6))
 	}
 	m, err := search.New(cfg)
 	if err != nil {
@@ -107,11 +114,11 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 	}
 	a, err := search.Drive(ctx, m, load, func(p search.Probe, res search.Result) {
 		fields := map[string]any{"stage": string(p.Stage), "concurrency": p.Concurrency, "rate": p.Rate, "throughput": res.Throughput, "client_limited": res.ClientLimited}
-		msg := fmt.Sprintf("%s: concurrency %d gives %.2f/s", p.Stage, p.Concurrency, res.Throughput)
+		msg := fmt.Sprintf("%s: concurrency %d gives %.2f requests/s", p.Stage, p.Concurrency, res.Throughput)
 		if res.Level != nil {
 			d := res.Level.Decide().String()
 			fields["decision"] = d
-			msg = fmt.Sprintf("%s: %.2f/s: %s", p.Stage, p.Rate, d)
+			msg = fmt.Sprintf("%s: %.2f sessions/s: %s", p.Stage, p.Rate, d)
 		}
 		r.w.Event(archive.Event{T: r.clock.Now(), Kind: EventSearchProbe, Severity: archive.SeverityInfo, Source: "search", Message: msg, Fields: fields})
 		r.tell(msg)
@@ -119,6 +126,7 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 	if context.Cause(ctx) == errSearchTime {
 		err = nil
 	}
+	contradicted(&a)
 	r.w.Event(archive.Event{
 		T: r.clock.Now(), Kind: EventSearchAnswer, Severity: archive.SeverityInfo, Source: "search", Message: Found(&a),
 		Fields: map[string]any{
@@ -127,6 +135,25 @@ func (r *run) find(ctx context.Context, source tasks.Source) (*search.Answer, er
 		},
 	})
 	return &a, err
+}
+
+// contradicted withdraws an answer that the search's own probes speak against: a rate
+// that failed below the interval, or one that passed above it. The server, or the machine
+// under the client, was not the same throughout.
+func contradicted(a *search.Answer) {
+	if !a.Known {
+		return
+	}
+	for _, l := range a.Levels {
+		switch {
+		case l.Decision == search.Fail && l.Rate <= a.Low:
+			a.Known, a.Reason = false, fmt.Sprintf("the probes contradict one another: %.2f/s failed, which is below the interval %.2f to %.2f/s; the server or this machine was not the same throughout, so run it again", l.Rate, a.Low, a.High)
+			return
+		case l.Decision == search.Pass && l.Rate >= a.High:
+			a.Known, a.Reason = false, fmt.Sprintf("the probes contradict one another: %.2f/s passed, which is above the interval %.2f to %.2f/s; the server or this machine was not the same throughout, so run it again", l.Rate, a.Low, a.High)
+			return
+		}
+	}
 }
 
 // errSearchTime ends a search whose time is up.

@@ -163,6 +163,11 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	manifest.GPUs = seen.GPUs
 	manifest.Notes = append(manifest.Notes, seen.Notes...)
+	for _, p := range r.cfg.Phases {
+		if p.Replay != nil {
+			manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "replayed_prompts", Message: "a replay sends prompts that a server may have seen: restart it, or reset its prefix cache, where runs are to be compared"})
+		}
+	}
 	manifest.Notes = append(manifest.Notes, r.environment(ctx)...)
 	manifest.Notes = append(manifest.Notes, r.calibration(ctx)...)
 	if r.cfg.Monitor.Page != "" {
@@ -234,6 +239,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 		r.w.Event(archive.Event{T: r.clock.Now(), Kind: archive.EventInterrupted, Severity: archive.SeverityWarning, Source: "campaign", Message: res.Reason})
 	}
 	manifest.Ended = r.clock.Now()
+	if res.Found != nil {
+		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: EventSearchAnswer, Message: Found(res.Found)})
+	}
 	r.w.Event(r.target.clientEvent(manifest.Ended))
 	if r.director != nil {
 		r.w.Event(r.director.event(manifest.Ended))
@@ -308,7 +316,7 @@ func (r *run) manifest(started archive.Instant) (archive.Manifest, error) {
 	return archive.Manifest{
 		ID: r.id, Name: r.cfg.Name, Tool: tool,
 		Epoch: r.clock.Wall().UTC(), Started: started, Seed: r.cfg.Seed, Config: cfg,
-		Simulated: r.target.simulated != nil, Server: r.target.server, Host: monitor.DescribeHost(),
+		Simulated: r.target.simulated != nil || r.target.watch.Server.Simulated, Embedded: r.target.simulated != nil, Server: r.target.server, Host: monitor.DescribeHost(),
 		Notes: notes,
 	}, nil
 }

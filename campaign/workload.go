@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
 	"github.com/inferencebench/inferencebench/tasks"
@@ -122,6 +123,11 @@ func (r *run) phases(source tasks.Source) ([]loadgen.Phase, error) {
 			Warmup:      loadgen.Warmup{Requests: p.Warmup.Requests, Duration: p.Warmup.Duration},
 			Drain:       time.Duration(p.Drain),
 		}
+		if p.Replay != nil && p.Warmup == (Warmup{}) { // what was warm-up then is so again
+			if _, out[i].Warmup.Requests, err = p.Replay.open(); err != nil {
+				return nil, Problems{{Field: fmt.Sprintf("phases[%d].replay", i), Message: err.Error()}}
+			}
+		}
 		if r.cfg.Checkpoints.Only && p.Requests == 0 && p.Duration == 0 {
 			_, out[i].Requests = r.items.all(r.cfg.Seed)
 		}
@@ -204,11 +210,11 @@ func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, ar
 		}
 		return ordinal(plan), finite{plan.Schedule, len(plan.Rows), p.Load()}, nil
 	case p.Replay != nil:
-		again, n, err := p.Replay.open()
+		again, _, err := p.Replay.open()
 		if err != nil {
 			return nil, nil, err
 		}
-		return ordinal(again), finite{again.Schedule, n, p.Load()}, nil
+		return ordinal(again), finite{again.Schedule, len(again.Schedule), p.Load()}, nil
 	case p.Rate > 0:
 		process, err := p.process(seed)
 		return source, process, err
@@ -217,17 +223,23 @@ func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, ar
 	}
 }
 
-// open reads the frozen workload and returns it as load, with its number of sessions.
-func (r Replay) open() (*workload.Replay, int, error) {
+// open reads the frozen workload and returns it as load, with the number of its requests
+// that were warm-up.
+func (r Replay) open() (again *workload.Replay, warm int, err error) {
 	f, err := workload.Open(r.File)
 	if err != nil {
 		return nil, 0, err
 	}
-	again := f.SameHistory(r.speed())
+	for i := range f.Entries {
+		if f.Entries[i].Kind == archive.KindWarmup {
+			warm++
+		}
+	}
+	again = f.SameHistory(r.speed())
 	if r.History == HistoryLive {
 		again = f.LiveHistory(r.speed())
 	}
-	return again, len(again.Schedule), nil
+	return again, warm, nil
 }
 
 // finite is an arrival process that ends by itself.

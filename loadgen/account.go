@@ -279,7 +279,7 @@ func (p *phase) summarise() {
 	}
 	if offered, served, yes := p.progress.overloaded(); yes && p.Phase.open() {
 		p.emit(now, EventOverloaded, archive.SeverityWarning, map[string]any{"offered": offered, "served": served},
-			"overloaded: offered %.3g/s, served %.3g/s", offered, served)
+			"overloaded: offered %.3g requests/s, served %.3g requests/s", offered, served)
 	}
 	p.emit(now, EventPhaseDone, archive.SeverityInfo, fields, "phase %s is done: %d planned, %d sent, %d ok, %d failed, %d cancelled",
 		p.Name, planned, p.sent, p.tally[archive.StatusOK], p.tally[archive.StatusFailed], p.tally[archive.StatusCancelled])

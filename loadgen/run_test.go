@@ -122,7 +122,7 @@ func TestB55OverloadIsSeenFromTheSchedule(t *testing.T) {
 		}
 	}
 	e, ok := l.find(loadgen.EventOverloaded)
-	if want := "overloaded: offered 20/s, served 10/s"; !ok || e.Message != want {
+	if want := "overloaded: offered 20 requests/s, served 10 requests/s"; !ok || e.Message != want {
 		t.Errorf("event = %q; want %q", e.Message, want)
 	}
 }

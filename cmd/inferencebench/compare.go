@@ -91,6 +91,7 @@ because every further one costs sensitivity; --rules gives others.`,
 			}
 		}
 		r := compareRuns(runs, gate)
+		r.gated = gated
 		if html != "" {
 			if err := writeComparison(html, runs, r); err != nil {
 				return withCode(exitUsage, err)
@@ -120,6 +121,7 @@ because every further one costs sensitivity; --rules gives others.`,
 type comparison struct {
 	Base  string         `json:"base"`
 	Heads []headCompared `json:"heads"`
+	gated bool
 }
 
 type headCompared struct {
@@ -132,12 +134,18 @@ type headCompared struct {
 func compareRuns(runs []comparable, rules []compare.Rule) comparison {
 	r := comparison{Base: runs[0].run.Dir}
 	for _, head := range runs[1:] {
-		r.Heads = append(r.Heads, headCompared{
+		h := headCompared{
 			Run:         head.run.Dir,
 			Differences: compare.Compare(runs[0].sample, head.sample),
 			Quality:     quality.Compare(runs[0].checks, head.checks, qualityMargin),
 			Gate:        compare.Gate(runs[0].sample, head.sample, rules, compare.Options{}),
-		})
+		}
+		for _, c := range []comparable{runs[0], head} {
+			if c.a.Verdict.State == archive.VerdictInvalid {
+				h.Gate.State, h.Gate.Reason = compare.Undecided, c.run.Dir+" is not valid: "+c.a.Verdict.Headline
+			}
+		}
+		r.Heads = append(r.Heads, h)
 	}
 	return r
 }
@@ -147,8 +155,8 @@ func (r *comparison) write(w io.Writer, runs []comparable) {
 	for i := range r.Heads {
 		h := &r.Heads[i]
 		fmt.Fprintf(w, "\nHead: %s\n      %s\n\n", h.Run, runs[i+1].a.Verdict.Headline)
-		if runs[0].run.Manifest.WorkloadSHA256 != runs[i+1].run.Manifest.WorkloadSHA256 {
-			fmt.Fprintln(w, "The runs did not send the same requests, so they are not paired (see: inferencebench replay).")
+		if len(h.Differences) > 0 && !h.Differences[0].Paired {
+			fmt.Fprintln(w, "The measured requests of the two runs are not the same, so they are not paired (see: inferencebench replay).")
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "metric\tbase\thead\tchange\t95 % interval\tverdict\t")
@@ -163,7 +171,9 @@ func (r *comparison) write(w io.Writer, runs []comparable) {
 				fmt.Fprintf(w, "  lost: %s: expected %s, answered %s\n", c.Item, c.Candidate.Expected, orNone(c.Candidate.Extracted.Or("")))
 			}
 		}
-		fmt.Fprintf(w, "Gate: %s. %s\n", h.Gate.State, h.Gate.Reason)
+		if r.gated || h.Gate.State == compare.Undecided {
+			fmt.Fprintf(w, "Gate: %s. %s\n", h.Gate.State, h.Gate.Reason)
+		}
 	}
 }
 

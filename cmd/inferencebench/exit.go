@@ -19,8 +19,9 @@ const (
 
 // exitCodesHelp is the table that `inferencebench help exit-codes` prints.
 const exitCodesHelp = `  0  the run is valid and every gate passed
-  1  a gate failed: an SLO was missed, or too many requests failed
-  2  the run is invalid (all requests failed, client-limited, too short), or a gate could not be decided
+  1  a gate failed: an SLO was missed, too many requests failed, or a compared run is worse
+  2  the run is invalid (all requests failed, client-limited), or a gate could not be decided;
+     an invalid run is 2 whatever its objectives say
   3  usage or configuration: flags, campaign file, key, model, output folder
   4  the target cannot be reached, or is not an inference server
   5  stopped before its end (Ctrl-C, full disk); what was recorded is saved

@@ -67,6 +67,9 @@ func runCampaign(ctx context.Context, c *campaign.Config, o *output) error {
 		if !o.json {
 			fmt.Fprintln(o.out, campaign.Found(f))
 		}
+		if a.Verdict.State == archive.VerdictInvalid && c.Target.URL != "" {
+			return withCode(exitUndecided, fmt.Errorf("the run is invalid, and so is the answer: %s", a.Verdict.Headline))
+		}
 		if !f.Known {
 			return withCode(exitUndecided, fmt.Errorf("the search did not find a rate: %s", f.Reason))
 		}
@@ -179,29 +182,36 @@ func terminalOptions(w io.Writer) report.TerminalOptions {
 // invalid as a measurement; that is said in its report, and is no failure as long as
 // requests succeeded. Nor is it one that a run of scored items measured no load.
 func gate(a *archive.Analysis, c *campaign.Config) error {
-	sound := a.Counts.Failed == 0 && a.Counts.OK > 0 && (a.Simulated || c.Checkpoints.Only)
+	sound := a.Counts.Failed == 0 && a.Counts.OK > 0 && (c.Target.URL == "" || c.Checkpoints.Only)
 	if a.Verdict.State == archive.VerdictInvalid && !sound {
 		return withCode(exitUndecided, fmt.Errorf("the run is invalid: %s", a.Verdict.Headline))
 	}
-	undecided := ""
-	for _, s := range a.SLOs {
-		met, known := s.Met.Get()
-		switch {
-		case known && !met:
-			return withCode(exitGate, fmt.Errorf("SLO missed: %s (observed %s)", s.Expr, s.Observed))
-		case !known && undecided == "":
-			undecided = fmt.Sprintf("SLO undecided: %s: %s", s.Expr, s.Reason)
-		}
+	err := objectives(a)
+	if exitCode(err) == exitGate {
+		return err
 	}
 	if limit := c.MaxErrorRate; limit != nil {
 		if n := a.Counts.OK + a.Counts.Failed; n > 0 && float64(a.Counts.Failed)/float64(n) > *limit {
 			return withCode(exitGate, fmt.Errorf("%d of %d requests failed, more than --max-error-rate %g allows", a.Counts.Failed, n, *limit))
 		}
 	}
-	if undecided != "" {
-		return withCode(exitUndecided, fmt.Errorf("%s", undecided))
+	return err
+}
+
+// objectives turns the objectives of an analysis into an exit code: a missed one wins over
+// one that cannot be decided.
+func objectives(a *archive.Analysis) error {
+	var undecided error
+	for _, s := range a.SLOs {
+		met, known := s.Met.Get()
+		switch {
+		case known && !met:
+			return withCode(exitGate, fmt.Errorf("SLO missed: %s (observed %s)", s.Expr, s.Observed))
+		case !known && undecided == nil:
+			undecided = withCode(exitUndecided, fmt.Errorf("SLO undecided: %s: %s", s.Expr, s.Reason))
+		}
 	}
-	return nil
+	return undecided
 }
 
 // isTerminal returns the width of w when it is a terminal.

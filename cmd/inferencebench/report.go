@@ -37,7 +37,8 @@ func newAnalyze() *cobra.Command {
 		Aliases: []string{"analyse"},
 		Short:   "compute a run's analysis again from its raw records",
 		Long: `Computes analysis.json and report.html again from the raw records of a run directory,
-for example with other objectives. The records are never changed.`,
+for example with other objectives. The records are never changed. With --slo the exit code
+is that of a gate: 1 when an objective is missed, 2 when it cannot be decided.`,
 		Args: args(cobra.ExactArgs(1)),
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "what to print: text or json")
@@ -62,13 +63,17 @@ func reopen(cmd *cobra.Command, dir, format string, compute bool, slos []string)
 		}
 		return withCode(exitUsage, err)
 	}
-	if len(slos) == 0 {
+	gated := len(slos) > 0
+	if !gated {
 		slos = recordedSLOs(run)
 	}
 	a, err := run.Analysis()
 	if compute || err != nil {
-		_, err := finish(dir, slos, o)
-		return err
+		a, err := finish(dir, slos, o)
+		if err != nil || !gated {
+			return err
+		}
+		return objectives(a)
 	}
 	page := filepath.Join(dir, archive.ReportFile)
 	if err := writeReport(page, run, a); err != nil {

@@ -100,13 +100,13 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.tensorParallel, "tp", 0, "GPUs that share a layer; default: what the server tells, else 1")
 	s.StringVar(&f.modelConfig, "model-config", "", "config.json or GGUF file with the model's shape; default: by the model's name")
 
-	s.IntVar(&f.requests, "requests", 0, "end after this many requests (also --num-prompts)")
+	s.IntVar(&f.requests, "requests", 0, "end after this many requests (also --num-prompts); of a --find max-rate search: what it may spend on bracketing and refining")
 	s.DurationVar(&f.duration, "duration", time.Duration(campaign.DefaultDuration), "end after this time")
 	s.IntVar(&f.concurrency, "concurrency", campaign.DefaultConcurrency, "closed loop: sessions active at any moment; with --request-rate: a bound on open requests")
 	s.Float64Var(&f.rate, "request-rate", 0, "open loop: sessions that start each second")
 	s.StringVar(&f.arrival, "arrival", campaign.DefaultArrival, "arrivals of an open loop: poisson, constant, 'gamma cv=2', 'spike peak=50 at=30s', ... (see init)")
 	s.Float64Var(&f.burstiness, "burstiness", 1, "gamma shape of the gaps of an open loop, as vLLM has it: 1 is poisson, less is burstier")
-	s.StringVar(&f.warmup, "warmup", "5s", "what to send first and leave out: a number of requests, or a time")
+	s.StringVar(&f.warmup, "warmup", "5s", "what to send first and leave out: a number of requests, or a time (part of --duration; at most a quarter of it by default)")
 	s.DurationVar(&f.drain, "drain", time.Duration(campaign.DefaultDrain), "how long open requests may go on after the end")
 
 	s.StringVar(&f.trace.File, "trace", "", "replay a recorded trace (Azure, Mooncake, BurstGPT, ... or JSONL) in place of generated load")

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -60,7 +62,7 @@ func newSim() *cobra.Command {
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
-		url, err := srv.Start(simAddress(listen, l))
+		url, err := srv.Start(simAddress(listen, argv, l))
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
@@ -78,16 +80,19 @@ func newSim() *cobra.Command {
 // simAccuracy is the share of checkpoint items that the served simulation gets right.
 const simAccuracy = 0.9
 
-// simAddress is where to listen: the launch command's host and port, where it has them.
-func simAddress(listen string, l sim.Launch) string {
+// simAddress is where to listen: the launch command's host and port, where it gives them.
+func simAddress(listen string, argv []string, l sim.Launch) string {
+	given := func(flag string) bool {
+		return slices.ContainsFunc(argv, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") })
+	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return listen
 	}
-	if l.Host != "" {
+	if given("--host") {
 		host = l.Host
 	}
-	if l.Port != 0 {
+	if given("--port") {
 		port = strconv.Itoa(l.Port)
 	}
 	return net.JoinHostPort(host, port)
