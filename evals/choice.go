@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -18,76 +19,82 @@ const (
 	choiceOptions   = 4
 )
 
+// choicesVersion changes whenever a question, an option or the order of options does.
+const choicesVersion = 2
+
 // Choices returns multiple-choice questions made from the project's facts: the right
 // answer among three answers to questions of the same kind, in an order that the seed
 // draws. A model that guesses scores 25 %.
 func Choices(seed uint64) *Set {
-	s := &Set{Kind: KindChoice, Name: fmt.Sprintf("own-choice/%d@%d", items.FactsVersion, seed)}
+	s := &Set{Kind: KindChoice, Name: fmt.Sprintf("own-choice/%d@%d", choicesVersion, seed)}
 	facts := items.Facts(seed)
 	groups := map[string][]items.Fact{}
 	for _, f := range facts {
-		groups[stem(f.Question)] = append(groups[stem(f.Question)], f)
+		if f.Kind != "" {
+			groups[f.Kind] = append(groups[f.Kind], f)
+		}
 	}
 	r := rand.New(rand.NewPCG(seed, 0xc401ce))
 	for _, f := range facts {
-		others := wrongAnswers(f, groups[stem(f.Question)], r)
+		others := wrongAnswers(f, groups[f.Kind], r)
 		if len(others) < choiceOptions-1 {
 			continue
 		}
 		at := r.IntN(choiceOptions)
+		options := slices.Insert(others[:choiceOptions-1:choiceOptions-1], at, f.Answers)
 		var b strings.Builder
 		b.WriteString(f.Question + "\n\n")
-		for i := range choiceOptions {
-			text := f.Answers[0]
-			if i != at {
-				text, others = others[0], others[1:]
-			}
-			fmt.Fprintf(&b, "%c) %s\n", 'A'+i, text)
+		for i, o := range options {
+			fmt.Fprintf(&b, "%c) %s\n", 'A'+i, o[0])
 		}
 		letter := string(rune('A' + at))
 		s.Items = append(s.Items, Item{
 			ID: "choice/" + f.ID, Prompt: b.String() + "\n" + choiceFormat, Expected: letter, Key: letter, Reply: letter,
-			MaxTokens: choiceMaxTokens, Check: choiceCheck{letter},
+			MaxTokens: choiceMaxTokens, Tags: []string{f.Kind}, Check: choiceCheck{letter[0], f.Question, options},
 		})
 	}
 	return s
 }
 
-// stem is the part of a question that those of its kind share: its first three words.
-func stem(q string) string {
-	words := strings.Fields(q)
-	return strings.Join(words[:min(3, len(words))], " ")
-}
-
-// wrongAnswers returns different answers to other questions of a kind, shuffled.
-func wrongAnswers(f items.Fact, group []items.Fact, r *rand.Rand) []string {
+// wrongAnswers returns the accepted forms of different answers to other questions of a
+// kind, shuffled.
+func wrongAnswers(f items.Fact, group []items.Fact, r *rand.Rand) [][]string {
 	seen := map[string]bool{}
 	for _, a := range append(append([]string{}, f.Answers...), f.Forbidden...) {
 		seen[strings.ToLower(a)] = true
 	}
-	var out []string
+	var out [][]string
 	for _, o := range group {
 		if a := o.Answers[0]; !seen[strings.ToLower(a)] {
 			seen[strings.ToLower(a)] = true
-			out = append(out, a)
+			out = append(out, o.Answers)
 		}
 	}
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 
-type choiceCheck struct{ letter string }
+type choiceCheck struct {
+	letter   byte
+	question string
+	// options are the accepted forms of each option's text.
+	options [][]string
+}
 
-// Check reads the chosen letter.
+// Check reads the chosen letter, and holds it against the option that the reply names.
 func (c choiceCheck) Check(_ context.Context, a Answer) Verdict {
 	v := Verdict{Method: "letter"}
-	got := answer.Choice(a.Text, choiceOptions)
+	got := answer.Choice(a.Text, len(c.options))
 	if got == 0 {
 		v.Reason = "chooses no letter, or several"
 		return wrong(v)
 	}
 	v.Extracted = archive.Some(string(got))
-	if string(got) != c.letter {
+	if said, contradicts := answer.Contradicts(a.Text, got, c.question, c.options); contradicts {
+		v.Reason = fmt.Sprintf("contradicts itself: chooses %c, which is %q, and says %q", got, c.options[got-'A'][0], said)
+		return wrong(v)
+	}
+	if got != c.letter {
 		return wrong(v)
 	}
 	return right(v)

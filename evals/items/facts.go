@@ -13,8 +13,12 @@ const FactsVersion = 1
 
 // Fact is a short question with its accepted answers.
 type Fact struct {
-	ID        string
-	Question  string
+	ID       string
+	Question string
+	// Kind is what the answer is, such as "capital" or "count": answers of one kind can
+	// stand beside each other as options. "" is a fact that has no others of its kind, or
+	// whose answer is a letter, which an option's own letter could be taken for.
+	Kind      string
 	Answers   []string // any of them is right
 	Forbidden []string // an answer that names one of these as well is wrong
 }
@@ -32,7 +36,7 @@ func Facts(seed uint64) []Fact {
 	for i, line := range strings.Split(strings.TrimSpace(factsText), "\n") {
 		line, forbidden, _ := strings.Cut(line, "!")
 		parts := strings.Split(line, "|")
-		f := Fact{ID: fmt.Sprintf("fact/%d", i), Question: parts[0], Answers: parts[1:]}
+		f := Fact{ID: fmt.Sprintf("fact/%d", i), Kind: parts[0], Question: parts[1], Answers: parts[2:]}
 		if forbidden != "" {
 			f.Forbidden = []string{forbidden}
 		}
@@ -58,16 +62,16 @@ func computedFact(r *rand.Rand, kind int) Fact {
 	switch kind {
 	case 0:
 		a, b := 11+r.IntN(80), 11+r.IntN(80)
-		return Fact{Question: fmt.Sprintf("What is %d plus %d?", a, b), Answers: []string{strconv.Itoa(a + b)}}
+		return Fact{Kind: "sum", Question: fmt.Sprintf("What is %d plus %d?", a, b), Answers: []string{strconv.Itoa(a + b)}}
 	case 1:
 		a, b := 3+r.IntN(10), 3+r.IntN(10)
-		return Fact{Question: fmt.Sprintf("What is %d times %d?", a, b), Answers: []string{strconv.Itoa(a * b)}}
+		return Fact{Kind: "product", Question: fmt.Sprintf("What is %d times %d?", a, b), Answers: []string{strconv.Itoa(a * b)}}
 	case 2:
 		w := longWords[r.IntN(len(longWords))]
-		return Fact{Question: fmt.Sprintf("How many letters has the word %q?", w), Answers: []string{strconv.Itoa(len(w)), numberWord(len(w))}}
+		return Fact{Kind: "count", Question: fmt.Sprintf("How many letters has the word %q?", w), Answers: []string{strconv.Itoa(len(w)), numberWord(len(w))}}
 	case 3:
 		n := 4 + r.IntN(86)
-		return Fact{Question: fmt.Sprintf("Which number is the Roman numeral %s?", roman(n)), Answers: []string{strconv.Itoa(n)}}
+		return Fact{Kind: "numeral", Question: fmt.Sprintf("Which number is the Roman numeral %s?", roman(n)), Answers: []string{strconv.Itoa(n)}}
 	}
 	w := longWords[r.IntN(len(longWords))]
 	return Fact{Question: fmt.Sprintf("Which letter is the last one of the word %q?", w), Answers: []string{w[len(w)-1:]}}
