@@ -56,6 +56,31 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureCache tells differences that a prefix cache can explain from others.
+func TestMeasureCache(t *testing.T) {
+	cached := func(text string, n int) Reply { return Reply{Text: text, Cached: archive.Some(n)} }
+	for _, c := range []struct {
+		what    string
+		replies []Reply
+		want    [4]int // same, same and equal, other, other and equal
+		text    string
+	}{
+		{"all equal", []Reply{cached("a", 1), cached("a", 9)}, [4]int{1, 1, 1, 1}, ""},
+		{"only those with another extent differ", []Reply{cached("a", 1), cached("b", 9), cached("a", 9)}, [4]int{1, 1, 2, 1}, "prefix cache off"},
+		{"those with the same extent differ as well", []Reply{cached("b", 1), cached("b", 9)}, [4]int{1, 0, 1, 0}, "0 of the 1 with the same extent"},
+		{"the extent is the same throughout", []Reply{cached("b", 1), cached("a", 1)}, [4]int{2, 1, 0, 0}, "does not explain"},
+		{"the server does not say", []Reply{{Text: "b"}}, [4]int{}, ""},
+	} {
+		l := Measure("idle", []Series{{"p", cached("a", 1), c.replies}}, nil)
+		if got := [4]int{l.SameCache, l.SameCacheEqual, l.OtherCache, l.OtherCacheEqual}; got != c.want {
+			t.Errorf("%s: %v; want %v", c.what, got, c.want)
+		}
+		if got := l.CacheText(); c.text == "" && got != "" || !strings.Contains(got, c.text) {
+			t.Errorf("%s: %q; want %q in it", c.what, got, c.text)
+		}
+	}
+}
+
 // TestBucketKL draws distributions and compares the bound with the true divergence.
 func TestBucketKL(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))

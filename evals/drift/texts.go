@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,8 @@ type Reply struct {
 	Text string
 	// Tokens are the reply's tokens in order, when the server told them.
 	Tokens []string
+	// Cached is how many tokens of the prompt the server took from its prefix cache.
+	Cached archive.Opt[int]
 }
 
 // Diverge returns how many leading units two replies share, and whether they are equal.
@@ -62,6 +65,15 @@ type Level struct {
 	// Replies are compared in all; Equal of them equal their reference.
 	Replies int `json:"replies"`
 	Equal   int `json:"equal"`
+	// SameCache are the replies whose prompt came from the server's prefix cache to the same
+	// extent as their reference's; SameCacheEqual of them equal it. OtherCache came from it to
+	// another extent, OtherCacheEqual of them equal. Where the server does not say, a reply
+	// counts as neither. A server that computes a cached prompt's last tokens in a batch of
+	// another shape rounds otherwise, and its greedy replies part without any load.
+	SameCache       int `json:"same_cache"`
+	SameCacheEqual  int `json:"same_cache_equal"`
+	OtherCache      int `json:"other_cache"`
+	OtherCacheEqual int `json:"other_cache_equal"`
 	// Distinct is the mean number of different texts a prompt, its reference included.
 	Distinct float64 `json:"distinct"`
 	// Modal is the mean share of the most common text of a prompt.
@@ -101,6 +113,7 @@ func Measure(name string, all []Series, extract func(text string) string) Level 
 			at, equal, _ := Diverge(a, b)
 			l.Replies++
 			compared += at
+			l.cache(s.Reference, r, equal)
 			if equal {
 				l.Equal++
 			} else {
@@ -141,6 +154,39 @@ func Measure(name string, all []Series, extract func(text string) string) Level 
 	}
 	l.HazardInterval = stats.Byar(diverged, thousands)
 	return l
+}
+
+// cache counts a pair by how much of its prompts came from the server's prefix cache.
+func (l *Level) cache(reference, reply Reply, equal bool) {
+	a, known := reference.Cached.Get()
+	b, both := reply.Cached.Get()
+	if !known || !both {
+		return
+	}
+	all, same := &l.OtherCache, &l.OtherCacheEqual
+	if a == b {
+		all, same = &l.SameCache, &l.SameCacheEqual
+	}
+	*all++
+	if equal {
+		*same++
+	}
+}
+
+// CacheText is a sentence on what the server's prefix cache has to do with replies that
+// differ; "" when none differs or the server does not tell what it took from its cache.
+func (l Level) CacheText() string {
+	if l.Equal == l.Replies || l.OtherCache+l.SameCache == 0 {
+		return ""
+	}
+	if l.OtherCache == 0 {
+		return "every prompt came from the server's prefix cache to the same extent as its reference, so the cache does not explain the differences"
+	}
+	text := fmt.Sprintf("%d of the %d replies whose prompt came from the server's prefix cache to another extent than their reference's equal it, and %d of the %d with the same extent", l.OtherCacheEqual, l.OtherCache, l.SameCacheEqual, l.SameCache)
+	if l.SameCacheEqual == l.SameCache {
+		text += "; repeat with the server's prefix cache off before blaming the load"
+	}
+	return text
 }
 
 func unit(all []Series) Unit {

@@ -2,7 +2,6 @@ package nonsense
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -97,15 +96,4 @@ func tail(s string) string {
 		return strings.ToValidUTF8(s, "\ufffd")
 	}
 	return strings.ToValidUTF8(s[len(s)-most:], "\ufffd")
-}
-
-// letters counts the letters of a text.
-func letters(s string) int {
-	n := 0
-	for _, r := range s {
-		if unicode.IsLetter(r) {
-			n++
-		}
-	}
-	return n
 }

@@ -204,7 +204,7 @@ func (r *run) repeat(ctx context.Context, phase string, prompts []string, k, use
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		out[i] = append(out[i], drift.Reply{Text: rec.Text})
+		out[i] = append(out[i], drift.Reply{Text: rec.Text, Cached: rec.Usage.Cached})
 	})
 	return out, err
 }

@@ -40,6 +40,9 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "; texts part after %d %s in the median, %d at the earliest", at, l.Unit, first)
 		}
 		fmt.Fprintf(&b, "; %.2f divergences per 1,000 %s (%.2f to %.2f)", l.Hazard, l.Unit, l.HazardInterval.Low, l.HazardInterval.High)
+		if why := l.CacheText(); why != "" {
+			fmt.Fprintf(&b, "\n%s%s", strings.Repeat(" ", 13), why)
+		}
 	}
 	n := r.Nonsense
 	fmt.Fprintf(&b, "\n\nbroken replies: %d of %d", n.Flagged, n.Replies)
