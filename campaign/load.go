@@ -51,7 +51,7 @@ func Parse(path string, b []byte, base *Config) (*File, error) {
 	}
 	c := *base
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return &File{Path: path, Config: &c, ast: tree}, nil
+		return nil, &FileError{Path: path, Line: 1, Message: "the file is empty; `inferencebench init` writes one with every field"}
 	}
 	if len(tree.Docs) > 1 {
 		return nil, &FileError{Path: path, Line: tree.Docs[1].GetToken().Position.Line, Message: "a second document: a campaign file holds one"}
@@ -92,6 +92,15 @@ func fileError(path string, err error) error {
 		} else {
 			fe.Message += "; `inferencebench init` writes a file with every field"
 		}
+	}
+	if ne, ok := errors.AsType[*yaml.UnexpectedNodeTypeError](err); ok {
+		fe.Message = fmt.Sprintf("%q stands where a %s is expected: a list has lines that start with -, a group has fields below it", tok.Value, strings.ToLower(ne.Expected.String()))
+	}
+	if oe, ok := errors.AsType[*yaml.OverflowError](err); ok {
+		fe.Message = fmt.Sprintf("%s is not %s", oe.SrcNum, kindName(oe.DstType))
+	}
+	if _, ok := errors.AsType[*yaml.SyntaxError](err); ok && fe.Message == "value is not allowed in this context" {
+		fe.Message += ": check the indentation, and the colon and space between a field and its value"
 	}
 	if te, ok := errors.AsType[*yaml.TypeError](err); ok {
 		fe.Message = fmt.Sprintf("%q is not %s", tok.Value, kindName(te.DstType))

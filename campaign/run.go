@@ -26,6 +26,7 @@ import (
 	"github.com/inferencebench/inferencebench/monitor"
 	"github.com/inferencebench/inferencebench/monitor/doctor"
 	"github.com/inferencebench/inferencebench/monitor/live"
+	"github.com/inferencebench/inferencebench/tasks/token"
 	"github.com/inferencebench/inferencebench/tasks/workload"
 )
 
@@ -123,6 +124,7 @@ type run struct {
 	sender  loadgen.Sender
 	replies *replyCheck
 	page    *live.Page
+	counter token.Counter // nil without a tokenizer
 	// director writes user turns with a model; nil without one.
 	director *turnWriter
 
@@ -146,6 +148,12 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	r.director, err = newTurnWriter(ctx, r.cfg, r.opts.Getenv, r.clock, func(call llm.Record) { r.w.Agent(call) })
 	if err != nil {
 		return nil, err
+	}
+	if r.counter, err = r.cfg.Workload.counter(); err != nil {
+		return nil, Problems{{Field: "workload.tokenizer", Message: err.Error()}}
+	}
+	if r.cfg.Workload.Tokenizer == NoTokenizer {
+		manifest.Notes = append(manifest.Notes, archive.Annotation{Code: "no_tokenizer", Message: "no tokenizer: token counts are the server's, and unknown where it gives none"})
 	}
 	source, err := r.source()
 	if err != nil {
@@ -288,6 +296,7 @@ func (r *run) load() loadgen.Config {
 
 // record keeps a finished request and scores it when it carried a checkpoint item.
 func (r *run) record(rec *archive.Request) {
+	estimateUsage(rec, r.counter)
 	r.replies.add(rec)
 	r.page.Request(rec)
 	if rec.Kind == archive.KindCheckpoint && r.items != nil {

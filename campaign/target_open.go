@@ -141,6 +141,14 @@ func (t *target) try(ctx context.Context, clock archive.Clock) error {
 	}
 	t.Do(ctx, call, rec)
 	if rec.Status != archive.StatusOK {
+		if overloaded(rec.Error) { // a busy server is what a benchmark is for
+			t.tried = archive.Event{
+				T: rec.T.Done, Kind: EventTestRequest, Severity: archive.SeverityWarning, Source: "campaign",
+				Message: fmt.Sprintf("a test request failed (%s): %s", rec.Error.Kind, rec.Error.Message), Fields: map[string]any{"error": rec.Error},
+			}
+			t.notes = append(t.notes, archive.Annotation{Code: "test_request_failed", Message: t.tried.Message})
+			return nil
+		}
 		return t.refused(rec)
 	}
 	t.tried = archive.Event{
@@ -149,6 +157,15 @@ func (t *target) try(ctx context.Context, clock archive.Clock) error {
 		Fields:  map[string]any{"first_token_ns": rec.T.First.Sub(rec.T.Send), "done_ns": rec.T.Done.Sub(rec.T.Send), "usage": rec.Usage},
 	}
 	return nil
+}
+
+// overloaded reports whether the server itself answered that it cannot serve just now.
+func overloaded(f *archive.Failure) bool {
+	code := 0
+	if f != nil {
+		code = f.HTTPStatus.Or(0)
+	}
+	return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 }
 
 // refused explains a test request that failed.

@@ -16,7 +16,6 @@ import (
 	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/loadgen/wire"
 	"github.com/inferencebench/inferencebench/tasks"
-	"github.com/inferencebench/inferencebench/tasks/bpe"
 	"github.com/inferencebench/inferencebench/tasks/scenario"
 )
 
@@ -97,6 +96,11 @@ func (c *Config) Validate() error {
 		v.add("name", "%q becomes part of a folder's name: use letters, digits and dashes", c.Name)
 	}
 	v.checkpoints(c.Checkpoints)
+	v.metricsURL("monitor.metrics_url", c.Monitor.MetricsURL)
+	v.metricsURL("monitor.gpu_page", c.Monitor.GPUPage)
+	for i, u := range c.Monitor.MetricsURLs {
+		v.metricsURL(fmt.Sprintf("monitor.metrics_urls[%d]", i), u)
+	}
 	if d := time.Duration(c.Monitor.Interval); d < 50*time.Millisecond || d > time.Hour {
 		v.add("monitor.interval", "%v is outside 50ms to 1h", d)
 	}
@@ -209,10 +213,8 @@ func (v *validator) workload(w Workload) {
 			v.add("workload.tasks", "%v", err)
 		}
 	}
-	if w.Tokenizer != "" {
-		if _, err := bpe.Load(w.Tokenizer); err != nil {
-			v.add("workload.tokenizer", "%v", err)
-		}
+	if _, err := w.counter(); err != nil {
+		v.add("workload.tokenizer", "%v (a tokenizer.json, or none)", err)
 	}
 	if w.SharedPrefix < 0 {
 		v.add("workload.shared_prefix", "%d tokens is negative", w.SharedPrefix)
@@ -269,6 +271,16 @@ func (v *validator) checkpoints(c Checkpoints) {
 		if _, err := os.Stat(c.HumanEval); err != nil {
 			v.add("checkpoints.humaneval", "%v", err)
 		}
+	}
+}
+
+// metricsURL checks an address of a metrics page.
+func (v *validator) metricsURL(field, raw string) {
+	if raw == "" || raw == "none" {
+		return
+	}
+	if u, err := url.Parse(raw); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		v.add(field, "not the address of a metrics page, such as http://host:8000/metrics (or none)")
 	}
 }
 
@@ -331,7 +343,10 @@ func (v *validator) shape(p Phase, at func(string) string) {
 		v.add(at("concurrency"), "%d is outside 1 to %d", p.Concurrency, maxConcurrency)
 	}
 	if math.IsNaN(p.Rate) || p.Rate < 0 || p.Rate > maxRate {
-		v.add(at("request_rate"), "%g is outside 0 to %d sessions a second", p.Rate, maxRate)
+		v.add(at("request_rate"), "%g is not above 0 and at most %d sessions a second", p.Rate, maxRate)
+	}
+	if !open && p.Arrival != "" {
+		v.add(at("arrival"), "%q belongs to an open loop: set request_rate", p.Arrival)
 	}
 	if open && p.Rate > 0 {
 		if _, err := p.process(0); err != nil {

@@ -10,10 +10,8 @@ import (
 	"github.com/inferencebench/inferencebench/loadgen"
 	"github.com/inferencebench/inferencebench/loadgen/arrival"
 	"github.com/inferencebench/inferencebench/tasks"
-	"github.com/inferencebench/inferencebench/tasks/bpe"
 	"github.com/inferencebench/inferencebench/tasks/learn"
 	"github.com/inferencebench/inferencebench/tasks/scenario"
-	"github.com/inferencebench/inferencebench/tasks/token"
 	"github.com/inferencebench/inferencebench/tasks/trace"
 	"github.com/inferencebench/inferencebench/tasks/workload"
 )
@@ -53,14 +51,8 @@ func (r *run) source() (tasks.Source, error) {
 			return nil, Problems{{Field: "workload.tasks", Message: err.Error()}}
 		}
 	}
-	var counter token.Counter
-	if w.Tokenizer != "" {
-		if counter, err = bpe.Load(w.Tokenizer); err != nil {
-			return nil, Problems{{Field: "workload.tokenizer", Message: err.Error()}}
-		}
-	}
 	return r.generate(tasks.Options{
-		Counter: counter,
+		Counter: r.counter,
 		Seed:    r.cfg.Seed, Salt: r.id, ReusePrompts: w.ReusePrompts,
 		Mix: mix, ISL: isl, OSL: osl, Turns: turns, Think: think,
 		SharedPrefixTokens: w.SharedPrefix,

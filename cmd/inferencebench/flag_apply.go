@@ -68,9 +68,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 		c.Target.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 
-	if f.tokenizer != "none" {
-		assign(f, "tokenizer", &c.Workload.Tokenizer, f.tokenizer)
-	}
+	assign(f, "tokenizer", &c.Workload.Tokenizer, f.tokenizer)
 	assign(f, "agent-turns", &c.Agents.Turns, f.agents.Turns)
 	if c.Agents.Turns > 0 && c.Agents.Provider == "" {
 		c.Agents.Provider = f.agents.Provider

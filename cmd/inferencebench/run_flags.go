@@ -121,7 +121,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.replay.Speed, "replay-speed", 1, "how many times as fast the replay's time runs")
 
 	s.StringVar(&f.scenario, "scenario", "", "built-in traffic, scaled by --request-rate or --concurrency and --duration; see: inferencebench scenarios")
-	s.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json that counts prompt tokens; none: estimates")
+	s.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json that counts tokens where the server does not; none: no counts of our own")
 	s.Float64Var(&f.agents.Turns, "agent-turns", 0, "share of sessions whose later turns a model writes (see --agent-model)")
 	s.StringVar(&f.agents.Provider, "agent-provider", "openai", "API of that model: openai (any compatible server), anthropic, google, ollama")
 	s.StringVar(&f.agents.Model, "agent-model", "", "the model that writes turns; best not the one under test")

@@ -189,7 +189,7 @@ func fixFor(a *engines.Adapter, name string, cands []engines.Candidate, noPage b
 func (r *Report) quirks(a *engines.Adapter) {
 	q := a.Quirks
 	if q.IncludeUsage == "no" {
-		r.Quirks = append(r.Quirks, "streams carry no token counts: they will be estimated from the text")
+		r.Quirks = append(r.Quirks, "streams carry no token counts: they are unknown unless --tokenizer names a tokenizer.json")
 	}
 	if q.IgnoreEOS == "no" {
 		r.Quirks = append(r.Quirks, "answers cannot be forced to a length: ignore_eos is not honoured")
