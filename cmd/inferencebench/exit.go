@@ -21,7 +21,8 @@ const (
 const exitCodesHelp = `  0  the run is valid and every gate passed
   1  a gate failed: an SLO was missed, too many requests failed, or a compared run is worse
   2  the run is invalid (all requests failed, client-limited), or a gate could not be decided;
-     an invalid run is 2 whatever its objectives say
+     an invalid run is 2 whatever its objectives say (against the embedded simulation,
+     which shares this machine with the load generator, it is 0 when requests succeeded)
   3  usage or configuration: flags, campaign file, key, model, output folder
   4  the target cannot be reached, or is not an inference server
   5  stopped before its end (Ctrl-C, full disk); what was recorded is saved

@@ -87,7 +87,7 @@ func TestRealEngine(t *testing.T) {
 	}
 
 	lines := map[archive.Kind]int{}
-	var later, ok int
+	var later, ok, tokens int
 	for r, err := range run.Requests() {
 		if err != nil {
 			t.Fatal(err)
@@ -98,6 +98,7 @@ func TestRealEngine(t *testing.T) {
 			continue
 		}
 		ok++
+		tokens += r.Usage.Completion.Or(0)
 		checkHonest(t, r)
 		if r.Turn > 0 {
 			later++
@@ -112,7 +113,7 @@ func TestRealEngine(t *testing.T) {
 	if later == 0 {
 		t.Error("no second turn was sent")
 	}
-	checkEngineSeries(t, run)
+	checkEngineSeries(t, run, tokens)
 	checkScores(t, run)
 	if info, err := os.Stat(filepath.Join(run.Dir, archive.ReportFile)); err != nil || info.Size() < 20_000 {
 		t.Errorf("report: %v, %v", info, err)
@@ -144,8 +145,9 @@ func checkHonest(t *testing.T, r *archive.Request) {
 	}
 }
 
-// checkEngineSeries checks that the engine's own counters were seen to move.
-func checkEngineSeries(t *testing.T, run *archive.Run) {
+// checkEngineSeries checks that the engine's own counters were seen to move, and that its
+// count of generated tokens is ours.
+func checkEngineSeries(t *testing.T, run *archive.Run, tokens int) {
 	t.Helper()
 	first, last := map[string]float64{}, map[string]float64{}
 	for s, err := range run.Samples() {
@@ -166,6 +168,9 @@ func checkEngineSeries(t *testing.T, run *archive.Run) {
 		if last[name] <= first[name] {
 			t.Errorf("engine signal %s went from %g to %g; want a rise", name, first[name], last[name])
 		}
+	}
+	if got := last["generation_tokens_total"] - first["generation_tokens_total"]; got != float64(tokens) {
+		t.Errorf("the engine generated %g tokens while the run's records count %d", got, tokens)
 	}
 	if _, seen := last["requests_running"]; !seen {
 		t.Errorf("engine signal requests_running is missing; have %v", last)
