@@ -30,8 +30,8 @@ test: ## run all tests that need nothing but Go
 	CGO_ENABLED=0 go test ./...
 
 .PHONY: race
-race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -shuffle=on ./...
+race: ## run the tests, the long ones shortened, under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -short -shuffle=on ./...
 
 .PHONY: test-real
 test-real: ## run a campaign against a real llama.cpp server (sets up its own Python environment)

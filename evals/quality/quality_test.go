@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -95,13 +96,13 @@ func TestRun(t *testing.T) {
 	}
 	mix := evals.Mix{evals.Own(1), evals.Facts(1), code}
 	c := simulated(t, 1, 1, mix.Answer)
-	seen := 0
+	var seen atomic.Int64
 	rep, err := Run(context.Background(), Options{Sender: c, Clock: archive.NewRunClock(), Sets: mix, Items: 12, Concurrency: 4, Seed: 1, Repeats: 3,
-		Checkpoint: func(archive.Checkpoint) { seen++ }})
+		Checkpoint: func(archive.Checkpoint) { seen.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rep.Families) != 3 || len(rep.Checkpoints) != 36 || seen != 36 || rep.Failed != 0 || rep.Requests != 36+2*3*8 {
+	if len(rep.Families) != 3 || len(rep.Checkpoints) != 36 || seen.Load() != 36 || rep.Failed != 0 || rep.Requests != 36+2*3*8 {
 		t.Errorf("%d families, %d checkpoints, %d requests, %d failed; want 3, 36, 84, 0", len(rep.Families), len(rep.Checkpoints), rep.Requests, rep.Failed)
 	}
 	for _, f := range rep.Families {
