@@ -75,6 +75,9 @@ because every further one costs sensitivity; --rules gives others.`,
 	cmd.Flags().StringVar(&rules, "rules", "", "rules of the gate, such as 'ttft_p99:5%, output_rate:3%'")
 	cmd.Flags().StringVar(&format, "format", "text", "what to print: text or json")
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
+		if err := checkFormat(format); err != nil {
+			return err
+		}
 		o := newOutput(cmd, format, false)
 		gate := compare.Rules()
 		if rules != "" {

@@ -25,6 +25,9 @@ nothing. Without --url it looks at this machine alone.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&format, "format", "text", "what to print: text or json")
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
+		if err := checkFormat(format); err != nil {
+			return err
+		}
 		c, err := resolve(f, campaign.Default(), argv)
 		if err != nil {
 			return withCode(exitUsage, err)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/inferencebench/inferencebench/campaign"
@@ -14,8 +12,7 @@ with the same seed are to the same items, so that they can be compared item by i
 
 func newEval() *cobra.Command {
 	f := &runFlags{}
-	var format string
-	var quiet bool
+	var show shown
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "score a server's answers, without a load beside them",
@@ -26,17 +23,17 @@ func newEval() *cobra.Command {
 		Args: args(cobra.NoArgs),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print at the end: text, or json (analysis.json on standard output)")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress and no summary, only the report's path")
+	show.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
-		if format != "text" && format != "json" {
-			return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
+		o, err := show.output(cmd)
+		if err != nil {
+			return err
 		}
 		c, err := resolve(f, campaign.Eval(), argv)
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
-		return runCampaign(cmd.Context(), c, newOutput(cmd, format, quiet))
+		return runCampaign(cmd.Context(), c, o)
 	}
 	return cmd
 }

@@ -30,6 +30,33 @@ type output struct {
 	log      *slog.Logger
 }
 
+// shown are the flags that say what a campaign's command prints.
+type shown struct {
+	format string
+	quiet  bool
+}
+
+func (s *shown) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.format, "format", "text", "what to print at the end: text, or json (analysis.json on standard output)")
+	cmd.Flags().BoolVarP(&s.quiet, "quiet", "q", false, "print no progress and no summary, only the report's path")
+}
+
+// output checks the flags and opens the output that they ask for.
+func (s *shown) output(cmd *cobra.Command) (*output, error) {
+	if err := checkFormat(s.format); err != nil {
+		return nil, err
+	}
+	return newOutput(cmd, s.format, s.quiet), nil
+}
+
+// checkFormat accepts text and json.
+func checkFormat(format string) error {
+	if format != "text" && format != "json" {
+		return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
+	}
+	return nil
+}
+
 func newOutput(cmd *cobra.Command, format string, quiet bool) *output {
 	o := &output{out: cmd.OutOrStdout(), msg: cmd.ErrOrStderr(), json: format == "json", quiet: quiet}
 	level := log.InfoLevel

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -12,8 +11,7 @@ import (
 
 func newReplay() *cobra.Command {
 	f := &runFlags{}
-	var format string
-	var quiet bool
+	var show shown
 	cmd := &cobra.Command{
 		Use:   "replay FILE|RUN",
 		Short: "send a frozen workload again, to compare servers or settings",
@@ -25,8 +23,7 @@ present replies are the history.`,
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print at the end: text, or json (analysis.json on standard output)")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress and no summary, only the report's path")
+	show.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		path := argv[0]
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -35,14 +32,15 @@ present replies are the history.`,
 		if err := cmd.Flags().Set("replay", path); err != nil {
 			return err
 		}
-		if format != "text" && format != "json" {
-			return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
+		o, err := show.output(cmd)
+		if err != nil {
+			return err
 		}
 		c, err := resolve(f, f.base(), nil)
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
-		return runCampaign(cmd.Context(), c, newOutput(cmd, format, quiet))
+		return runCampaign(cmd.Context(), c, o)
 	}
 	return cmd
 }

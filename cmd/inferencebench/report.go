@@ -52,8 +52,8 @@ is that of a gate: 1 when an objective is missed, 2 when it cannot be decided.`,
 // reopen renders the run in dir. It computes the analysis when told to, or when the run
 // has none.
 func reopen(cmd *cobra.Command, dir, format string, compute bool, slos []string) error {
-	if format != "text" && format != "json" {
-		return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
+	if err := checkFormat(format); err != nil {
+		return err
 	}
 	o := newOutput(cmd, format, false)
 	run, err := archive.Open(dir)

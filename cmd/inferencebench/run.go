@@ -20,8 +20,7 @@ A campaign file holds everything that a flag can say, and several phases besides
 
 func newRun() *cobra.Command {
 	f := &runFlags{}
-	var format string
-	var quiet bool
+	var show shown
 	cmd := &cobra.Command{
 		Use:   "run [campaign.yaml]",
 		Short: "run a campaign and write the report",
@@ -33,18 +32,17 @@ func newRun() *cobra.Command {
 		Args: args(cobra.MaximumNArgs(1)),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print at the end: text, or json (analysis.json on standard output)")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress and no summary, only the report's path")
+	show.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
-		if format != "text" && format != "json" {
-			return withCode(exitUsage, fmt.Errorf("--format %q: use text or json", format))
+		o, err := show.output(cmd)
+		if err != nil {
+			return err
 		}
 		c, err := resolve(f, f.base(), argv)
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
-		out := newOutput(cmd, format, quiet)
-		return runCampaign(cmd.Context(), c, out)
+		return runCampaign(cmd.Context(), c, o)
 	}
 	return cmd
 }
