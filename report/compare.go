@@ -44,11 +44,13 @@ type comparePage struct {
 	Runs  []compareRun
 	Radar template.HTML
 	Axes  []changed
-	Rows  []compareRow
-	Curve []template.HTML
-	What  []changed
-	Same  int
-	Notes []string
+	// Verdicts say what changed, one for each run after the first.
+	Verdicts []compareVerdict
+	Rows     []compareRow
+	Curve    []template.HTML
+	What     []changed
+	Same     int
+	Notes    []string
 }
 
 type compareRun struct {
@@ -61,7 +63,8 @@ type compareRun struct {
 
 type compareRow struct {
 	Label, Hint, Stat string
-	First             bool // of its metric
+	id                string // of the statistic, such as "p50"
+	First             bool   // of its metric
 	Cells             []compareCell
 }
 
@@ -110,6 +113,7 @@ func CompareHTML(w io.Writer, runs []Compared, differences []Difference, o PageO
 	p.Title = "Comparison of " + strings.Join(names, ", ")
 	p.Radar, p.Axes = radarOf(p.Runs), axesOf(runs)
 	p.Rows = compareRows(runs, differences)
+	p.Verdicts = compareVerdicts(runs, p.Runs, p.Rows, differences)
 	p.What, p.Same = changes(runs)
 	p.Notes = compareNotes(runs, differences)
 	curves, err := curves(p.Runs, runs)
@@ -188,7 +192,7 @@ func compareRows(runs []Compared, differences []Difference) []compareRow {
 	var out []compareRow
 	for _, cm := range comparedMetrics {
 		for k, st := range cm.stats {
-			row := compareRow{Hint: cm.id, Stat: statName(st), First: k == 0}
+			row := compareRow{Hint: cm.id, Stat: statName(st), id: st, First: k == 0}
 			some := false
 			var ref archive.Estimate
 			for i, r := range runs {
@@ -208,7 +212,8 @@ func compareRows(runs []Compared, differences []Difference) []compareRow {
 				}
 				for _, d := range differences {
 					if d.Metric == cm.id && d.Stat == st && d.Run == i {
-						c.Tested, c.Verdict, c.Method = d.Text, d.Verdict, d.Method
+						c.Verdict = d.Verdict
+						c.Tested, c.Method = changeAndNote(d)
 					}
 				}
 				row.Cells = append(row.Cells, c)
@@ -320,8 +325,8 @@ func compareNotes(runs []Compared, differences []Difference) []string {
 		out = append(out, "The runs do not replay one frozen workload, so differences of the traffic are in the figures too.")
 	}
 	for _, d := range differences {
-		if d.Method != "" {
-			out = append(out, "Differences in brackets have a 95 % interval, by "+d.Method+". They tell these runs apart; whether a change of the server does it takes repeats.")
+		if _, how := changeAndNote(d); how != "" {
+			out = append(out, "Changes have their 95 % interval in brackets, by "+how+". They tell these runs apart; whether a change of the server does it takes repeats.")
 			break
 		}
 	}

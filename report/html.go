@@ -91,6 +91,8 @@ func funcs() template.FuncMap {
 		"plural":   plural,
 		"fixed":    quantity.Fixed,
 		"linked":   linked,
+		"words":    words,
+		"tidy":     func(s string) string { return tidy(OneLine(s)) },
 	}
 }
 
@@ -119,7 +121,8 @@ var (
 
 // linked escapes a sentence, then makes its evidence ids links and its code spans code.
 func linked(s string) template.HTML {
-	s = template.HTMLEscapeString(OneLine(s))
+	s = template.HTMLEscapeString(tidy(OneLine(s)))
+	s = whole(s)
 	s = evidenceID.ReplaceAllString(s, `<a href="#$0">$0</a>`)
 	return template.HTML(codeSpan.ReplaceAllString(s, "<code>$1</code>")) //nolint:gosec // escaped above
 }

@@ -68,7 +68,7 @@ func TestHTMLSaysWhatMatters(t *testing.T) {
 		kind reporttest.Kind
 		want []string
 	}{
-		{reporttest.Saturated, []string{"Bottleneck found", "KV cache capacity limits this server", "Next</b>", "Gate failed: errors", "--kv-cache-dtype fp8", "cost</b> is unknown: no price was given"}},
+		{reporttest.Saturated, []string{"Bottleneck found", "KV cache capacity limits this server", "Next</b>", "Check failed: errors", "--kv-cache-dtype fp8", "cost</b> is unknown: no price was given"}},
 		{reporttest.Healthy, []string{"No bottleneck at this load", "Simulation</b>", "Objectives met"}},
 		{reporttest.Interrupted, []string{"Interrupted</b>", "pressed Ctrl-C"}},
 		{reporttest.AllFailed, []string{"Run not valid", "Every request failed", "http_503", "No token was received."}},

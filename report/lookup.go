@@ -80,6 +80,13 @@ func sortedGates(a *archive.Analysis) []archive.Gate {
 	return out
 }
 
+// fatalChecks are the validity checks whose failure makes the whole run not valid, by the
+// rules of the analyst. The others limit what the verdict may say.
+var fatalChecks = map[string]bool{
+	"requests_ok": true, "error_rate": true, "send_lag": true, "achieved_rate": true,
+	"client_cpu": true, "client_resources": true, "littles_law": true, "plausibility": true,
+}
+
 // failureList is "http_503 4, cut 1", the most frequent first.
 func failureList(f map[string]int) string {
 	type kind struct {

@@ -152,7 +152,7 @@ func (p *paper) wrapped(label string, i ink, indent int, text string) {
 
 func (p *paper) wrappedInk(label string, i ink, indent int, text string, body ink) {
 	head := label + strings.Repeat(" ", max(0, indent-utf8.RuneCountInString(label)))
-	for n, l := range wrap(p.clean(text), p.width()-indent) {
+	for n, l := range wrap(p.clean(tidy(text)), p.width()-indent) {
 		if body != "" {
 			l = p.paint(body, l)
 		}

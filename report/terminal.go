@@ -47,7 +47,11 @@ func (p *paper) warnings(run *archive.Run, a *archive.Analysis) {
 	}
 	for _, g := range sortedGates(a) {
 		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
-			p.wrapped("GATE FAILED", red, 12, g.Message+" ("+g.ID+": "+g.Observed+", limit "+g.Limit+")")
+			label := "CHECK FAILED"
+			if a.Verdict.State == archive.VerdictInvalid && fatalChecks[g.ID] {
+				label = "NOT VALID"
+			}
+			p.wrapped(label, red, 13, g.Message+" ("+g.ID+": "+g.Observed+", limit "+g.Limit+")")
 		}
 	}
 	if p.b.Len() > n {
@@ -186,6 +190,11 @@ func (p *paper) block(a *archive.Analysis) {
 		}
 		p.estimate(r.label, e, dec)
 	}
+	for _, n := range []string{rateNote, cacheNote} {
+		for _, l := range wrap(p.clean(n), p.width()-2) {
+			p.line("  " + p.paint(dim, l))
+		}
+	}
 	p.latencies(a)
 	p.rule("", "=")
 }
@@ -205,7 +214,7 @@ func kinds(by map[archive.Kind]int) string {
 	var parts []string
 	for _, k := range []archive.Kind{archive.KindWarmup, archive.KindCheckpoint, archive.KindProbe} {
 		if n := by[k]; n > 0 {
-			parts = append(parts, itoa(n)+" "+kindWord(k))
+			parts = append(parts, itoa(n)+" "+kindWord(k, n))
 		}
 	}
 	if len(parts) == 0 {
@@ -214,14 +223,18 @@ func kinds(by map[archive.Kind]int) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-func kindWord(k archive.Kind) string {
+func kindWord(k archive.Kind, n int) string {
+	s := "s"
+	if n == 1 {
+		s = ""
+	}
 	switch k {
 	case archive.KindWarmup:
 		return "warm-up"
 	case archive.KindCheckpoint:
-		return "checkpoints"
+		return "checkpoint" + s
 	case archive.KindProbe:
-		return "probes"
+		return "probe" + s
 	case archive.KindLoad:
 		return "load"
 	}
@@ -284,7 +297,7 @@ func (p *paper) objectives(a *archive.Analysis) {
 			p.line(p.paint(bold, "Objectives"))
 		}
 		met, known := s.Met.Get()
-		t := p.clean(s.Expr + ": " + joinNonEmpty("; ", s.Observed, s.Reason))
+		t := p.clean(s.Expr + ": " + tidy(joinNonEmpty("; ", s.Observed, s.Reason)))
 		for n, l := range wrap(t, p.width()-5) {
 			if n == 0 {
 				p.line("  " + p.mark(met, known) + " " + l)

@@ -79,7 +79,7 @@ func (s *scan) marks(labelled bool) []chart.Mark {
 		if e.Severity == archive.SeverityInfo || e.Severity == "" || len(out) == 60 {
 			continue
 		}
-		m := chart.Mark{X: s.sec(e.T), Title: OneLine(e.Message), Kind: string(e.Severity)}
+		m := chart.Mark{X: s.sec(e.T), Title: tidy(OneLine(e.Message)), Kind: string(e.Severity)}
 		if m.Kind != "error" {
 			m.Kind = "warning"
 		}

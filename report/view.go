@@ -15,41 +15,42 @@ import (
 
 // page is what the template sees.
 type page struct {
-	CSS       template.CSS
-	JS        template.JS
-	Title     string
-	Home      string
-	Downloads []Link
-	Run       archive.Manifest
-	When      string
-	Length    string
-	A         *archive.Analysis
-	Alerts    []alert
-	Gates     []archive.Gate
-	Keys      []key
-	Block     []blockRow
-	Latencies []latencyRow
-	Radar     template.HTML
-	Timeline  []template.HTML
-	Dists     []distribution
-	Sweep     []template.HTML
-	Findings  []findingView
-	Prose     []narrative.Claim // in English; every claim passed the check
-	ProseZH   []narrative.Claim
-	Scopes    []scopeView
-	Failures  []*failures
-	Items     []item
-	ItemsN    int
-	ItemsCut  int
-	Events    []eventView
-	EventsCut int
-	Sampled   int
-	Config    string
-	Skipped   []string
-	SkippedN  int
-	Notes     []archive.Annotation
-	Terms     []definition
-	Charts    bool
+	CSS        template.CSS
+	JS         template.JS
+	Title      string
+	Home       string
+	Downloads  []Link
+	Run        archive.Manifest
+	When       string
+	Length     string
+	A          *archive.Analysis
+	Alerts     []alert
+	Gates      []archive.Gate
+	Keys       []key
+	Block      []blockRow
+	BlockNotes []string // how totals and rates are counted
+	Latencies  []latencyRow
+	Radar      template.HTML
+	Timeline   []template.HTML
+	Dists      []distribution
+	Sweep      []template.HTML
+	Findings   []findingView
+	Prose      []narrative.Claim // in English; every claim passed the check
+	ProseZH    []narrative.Claim
+	Scopes     []scopeView
+	Failures   []*failures
+	Items      []item
+	ItemsN     int
+	ItemsCut   int
+	Events     []eventView
+	EventsCut  int
+	Sampled    int
+	Config     string
+	Skipped    []string
+	SkippedN   int
+	Notes      []archive.Annotation
+	Terms      []definition
+	Charts     bool
 }
 
 // alert is a line above the verdict.
@@ -123,7 +124,7 @@ func build(run *archive.Run, a *archive.Analysis) (*page, error) {
 	p := &page{
 		Title: titleOf(m), Run: m, A: a, Gates: sortedGates(a),
 		When: when(m), Length: chart.Clock(math.Max(0, s.end)),
-		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), Latencies: latencyRows(a),
+		Alerts: alerts(run, a), Keys: keys(a), Block: blockRows(a), BlockNotes: []string{rateNote, cacheNote}, Latencies: latencyRows(a),
 		Radar: radar(a), Timeline: s.timeline(m.Host), Dists: s.distributions(a), Sweep: sweep(a), Findings: findingViews(a), Prose: prose(a, narrative.English), ProseZH: prose(a, narrative.Chinese), Scopes: scopes(a),
 		Failures: s.failures, Items: s.items, ItemsN: s.itemsN, ItemsCut: s.itemsN - len(s.items),
 		Config: configText(m.Config), Skipped: s.skipped, SkippedN: s.skippedN, Notes: annotations(m, a), Terms: terms(),
@@ -171,7 +172,7 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 	}
 	for _, g := range sortedGates(a) {
 		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
-			out = append(out, alert{"bad", "Gate failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
+			out = append(out, alert{"bad", "Check failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
 		}
 	}
 	for _, n := range run.Problems {

@@ -148,3 +148,18 @@ func FuzzThin(f *testing.F) {
 		}
 	})
 }
+
+func TestMarkLabelsAreThinned(t *testing.T) {
+	p := plot()
+	p.X, p.Marks = Span{Lo: 0, Hi: 100}, nil
+	for i := range 12 {
+		p.Marks = append(p.Marks, Mark{X: 40 + float64(i)/10, Label: "source_lost", Title: "lost", Kind: "warning"})
+	}
+	out := string(p.HTML())
+	if n := strings.Count(out, "ch-mlabel"); n != 2 {
+		t.Errorf("%d labels of 12 events within 1 %% of the plot; want 2, one a row", n)
+	}
+	if n := strings.Count(out, `class="ch-mark`); n != 12 {
+		t.Errorf("%d lines of 12 events", n)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/inferencebench/inferencebench/report/quantity"
 )
@@ -204,6 +205,12 @@ func (p *Plot) svg(b *strings.Builder, x, y axis) {
 	b.WriteString(`</svg>`)
 }
 
+// labelWidth is how much of the plot a label takes, on a plot of about 700 pixels: it is
+// there to keep labels apart, so it is rather too large.
+func labelWidth(s string) float64 {
+	return float64(utf8.RuneCountInString(s))*6.6/700 + 0.02
+}
+
 func clampTo(f float64) float64 { return math.Max(0, math.Min(1, f)) }
 
 // labels writes the names of regions and marks over the drawing.
@@ -215,17 +222,24 @@ func (p *Plot) labels(b *strings.Builder, x axis) {
 			fmt.Fprintf(b, `<span class="ch-rlabel" data-x="%s" data-x2="%s" style="left:%s%%;width:%s%%">%s</span>`, num(r.From), num(r.To), pct(lo), pct(hi-lo), esc(r.Label))
 		}
 	}
-	last, low := -1.0, false
+	upper, lower := -1.0, -1.0 // where the two rows of mark labels are used up to
 	for _, m := range p.Marks {
 		if f := x.at(m.X); m.Label != "" && f >= 0 && f <= 1 {
 			class := "ch-mlabel ch-k" + esc(m.Kind)
-			if f > 0.8 {
+			from, to := f, f+labelWidth(m.Label)
+			if to > 1 {
 				class += " ch-left"
+				from, to = f-labelWidth(m.Label), f
 			}
-			if low = last >= 0 && math.Abs(f-last) < 0.12 && !low; low { // keep neighbours apart
+			switch {
+			case from >= upper:
+				upper = to
+			case from >= lower:
 				class += " ch-low"
+				lower = to
+			default: // the line stays, its title says what it is
+				continue
 			}
-			last = f
 			fmt.Fprintf(b, `<span class="%s" data-x="%s" style="left:%s%%">%s</span>`, class, num(m.X), pct(f), esc(m.Label))
 		}
 	}
@@ -248,11 +262,19 @@ func (p *Plot) alt(factor float64, unit string) string {
 			}
 		}
 		if ok && !s.Silent {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %d points from %s to %s %s", s.Name, n,
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s from %s to %s %s", s.Name, points(n),
 				quantity.Digits(r.Lo*factor, 3), quantity.Digits(r.Hi*factor, 3), unit)))
 		}
 	}
 	return strings.Join(parts, ". ") + ". Arrow keys read values."
+}
+
+// points is "1 point" or "12 points".
+func points(n int) string {
+	if n == 1 {
+		return "1 point"
+	}
+	return strconv.Itoa(n) + " points"
 }
 
 // plotData is what the script needs for crosshair and zoom.

@@ -29,7 +29,7 @@ func Markdown(w io.Writer, run *archive.Run, a *archive.Analysis) error {
 	}
 	for _, g := range a.Gates {
 		if ok, known := g.Passed.Get(); known && !ok {
-			fmt.Fprintf(&b, "> **Gate failed: %s.** %s Observed %s, limit %s.\n\n", esc(g.ID), esc(g.Message), esc(g.Observed), esc(g.Limit))
+			fmt.Fprintf(&b, "> **Check failed: %s.** %s Observed %s, limit %s.\n\n", esc(g.ID), esc(g.Message), esc(g.Observed), esc(g.Limit))
 		}
 	}
 	if a.Verdict.Confidence != "" {

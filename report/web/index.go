@@ -22,6 +22,7 @@ type entry struct {
 	Simulated                     bool
 	Verdict, Headline             string
 	TTFT, Output, Failed          string
+	Invalid                       bool // a validity check refuses its figures
 	start                         time.Time
 }
 
@@ -101,6 +102,7 @@ func (s *Server) entry(id string) (entry, error) {
 	}
 	if a, err := run.Analysis(); err == nil {
 		e.Verdict, e.Headline = a.Verdict.State, report.OneLine(a.Verdict.Headline)
+		e.Invalid = a.Verdict.State == archive.VerdictInvalid
 		e.TTFT = best(a, "ttft", "p99", "p95", "p90", "p50")
 		e.Output = best(a, "output_rate", "value")
 		if a.Counts.Failed > 0 {

@@ -259,3 +259,14 @@ func TestTailWaitsForWholeLines(t *testing.T) {
 		t.Errorf("lines = %d, the last %q; want one, two, three", len(got), got[len(got)-1])
 	}
 }
+
+func TestListMarksRunsThatAreNotValid(t *testing.T) {
+	srv, root := site(t, Config{})
+	if _, out, _ := get(t, srv.URL+"/", nil); strings.Contains(out, ">not valid<") {
+		t.Error("a valid run is marked as not valid")
+	}
+	reporttest.BuildIn(t, filepath.Join(root, "refused"), reporttest.AllFailed)
+	if _, out, _ := get(t, srv.URL+"/", nil); !strings.Contains(out, `<span class="tag bad">not valid</span>`) {
+		t.Error("a run that is not valid has no mark in the list")
+	}
+}
