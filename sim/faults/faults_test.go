@@ -122,6 +122,9 @@ func play(t *testing.T, id string, opt Options) *Run {
 // Every condition shows its declared symptom in the records, next to a healthy run on the
 // same hardware.
 func TestSymptoms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every condition: minutes with a race detector, and one goroutine does it all")
+	}
 	h := look(play(t, "F00", Options{Severity: Mid, Seed: 1}))
 	t.Logf("healthy %s", h)
 	for _, row := range []struct {
@@ -257,6 +260,9 @@ func TestRunDirectory(t *testing.T) {
 // Conditions hold on other hardware, models and seeds too: the suite can be held out by
 // combination.
 func TestOtherHardware(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays eight runs on four devices: minutes with a race detector")
+	}
 	for _, row := range []struct{ gpu, model string }{{"a100_80_sxm", "llama-3.1-8b"}, {"l40s", "qwen2.5-7b"}, {"h200_sxm", "qwen3-30b-a3b"}, {"l4", "llama-3.2-3b"}} {
 		g, err := sim.LookupGPU(row.gpu)
 		if err != nil {

@@ -103,7 +103,10 @@ func metric(page, name string) (sum float64) {
 
 // Every condition can be met over HTTP too.
 func TestEveryConditionServes(t *testing.T) {
-	for _, c := range Conditions() {
+	for i, c := range Conditions() {
+		if testing.Short() && i%6 != 0 {
+			continue // each finds the engine's capacity first, which is slow with a race detector
+		}
 		l, err := Prepare(context.Background(), c.ID, Options{Severity: Mid, Seed: 1, Duration: 30 * time.Second})
 		if err != nil {
 			t.Fatal(err)
