@@ -69,6 +69,7 @@ func TestMeasureCache(t *testing.T) {
 		{"only those with another extent differ", []Reply{cached("a", 1), cached("b", 9), cached("a", 9)}, [4]int{1, 1, 2, 1}, "prefix cache off"},
 		{"those with the same extent differ as well", []Reply{cached("b", 1), cached("b", 9)}, [4]int{1, 0, 1, 0}, "0 of the 1 with the same extent"},
 		{"the extent is the same throughout", []Reply{cached("b", 1), cached("a", 1)}, [4]int{2, 1, 0, 0}, "does not explain"},
+		{"no reply has the same extent", []Reply{cached("b", 9)}, [4]int{0, 0, 1, 0}, "none came to the same extent; repeat"},
 		{"the server does not say", []Reply{{Text: "b"}}, [4]int{}, ""},
 	} {
 		l := Measure("idle", []Series{{"p", cached("a", 1), c.replies}}, nil)

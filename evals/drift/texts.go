@@ -182,7 +182,12 @@ func (l Level) CacheText() string {
 	if l.OtherCache == 0 {
 		return "every prompt came from the server's prefix cache to the same extent as its reference, so the cache does not explain the differences"
 	}
-	text := fmt.Sprintf("%d of the %d replies whose prompt came from the server's prefix cache to another extent than their reference's equal it, and %d of the %d with the same extent", l.OtherCacheEqual, l.OtherCache, l.SameCacheEqual, l.SameCache)
+	text := fmt.Sprintf("%d of the %d replies whose prompt came from the server's prefix cache to another extent than their reference's equal it", l.OtherCacheEqual, l.OtherCache)
+	if l.SameCache > 0 {
+		text += fmt.Sprintf(", and %d of the %d with the same extent", l.SameCacheEqual, l.SameCache)
+	} else {
+		text += ", and none came to the same extent"
+	}
 	if l.SameCacheEqual == l.SameCache {
 		text += "; repeat with the server's prefix cache off before blaming the load"
 	}
