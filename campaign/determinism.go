@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/inferencebench/inferencebench/archive"
@@ -45,7 +46,7 @@ func (r *run) determinism(ctx context.Context) error {
 	for _, l := range rep.Determinism {
 		r.w.Event(archive.Event{
 			T: r.clock.Now(), Kind: EventDeterminism, Severity: archive.SeverityInfo, Source: "evals",
-			Message: fmt.Sprintf("%s: %d of %d replies equal their reference; %.2f divergences per 1,000 %s", l.Name, l.Equal, l.Replies, l.Hazard, l.Unit),
+			Message: strings.TrimSpace(fmt.Sprintf("%s: %d of %d replies equal their reference; %.2f divergences per 1,000 %s. %s", l.Name, l.Equal, l.Replies, l.Hazard, l.Unit, l.CacheText())),
 			Fields:  map[string]any{"level": l},
 		})
 	}

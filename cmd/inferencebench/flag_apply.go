@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
@@ -50,6 +51,11 @@ func (f *runFlags) apply(c *campaign.Config) error {
 	assign(f, "http2", &c.Target.HTTP2, f.http2)
 	assign(f, "unix-socket", &c.Target.UnixSocket, f.unixSocket)
 	assign(f, "no-calibration", &c.NoCalibration, f.noCalibration)
+	if f.changed("extra-body") {
+		if err := json.Unmarshal([]byte(f.extraBody), &c.Target.ExtraBody); err != nil {
+			return fmt.Errorf("--extra-body: not a JSON object: %w", err)
+		}
+	}
 	assign(f, "price", &c.Target.Price, f.price)
 	assign(f, "retry", &c.Target.Retries, f.retries)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)

@@ -23,6 +23,7 @@ type runFlags struct {
 	http2                      int
 	price                      float64
 	noCalibration              bool
+	extraBody                  string
 	keyEnv, caFile, proxy      string
 	insecure, noStream         bool
 	gpu, modelConfig           string
@@ -94,6 +95,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.caFile, "ca-file", "", "PEM file of certificates to trust")
 	s.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
 	s.StringVar(&f.proxy, "proxy", "", "proxy URL, or env for the environment's; default: none")
+	s.StringVar(&f.extraBody, "extra-body", "", "JSON object whose fields are merged into every request body, such as '{\"top_k\": 20}'")
 	s.IntVar(&f.retries, "retry", 0, "how often a failed request is sent again; every try is recorded")
 	s.Float64Var(&f.price, "price", 0, "what the deployment costs in US dollars an hour; default: unknown")
 	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm, for the roofline; default: what can be seen")
