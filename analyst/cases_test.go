@@ -447,7 +447,7 @@ func TestB55Overload(t *testing.T) {
 	want(t, a, "e2e", "p50", 2575)
 	want(t, a, "e2e", "max", 5050)
 	msg, ok := hasNote(a.Annotations, "overloaded")
-	if !ok || !strings.Contains(msg, "offered 20/s, served 9.8/s") && !strings.Contains(msg, "offered 20/s, served 10/s") {
+	if !ok || !strings.Contains(msg, "offered 20 requests/s, served 9.8 requests/s") && !strings.Contains(msg, "offered 20 requests/s, served 10 requests/s") {
 		t.Errorf("overloaded = %q", msg)
 	}
 	if a.Verdict.State != archive.VerdictInconclusive || !strings.Contains(a.Verdict.Headline, "overloaded") {

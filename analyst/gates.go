@@ -109,8 +109,8 @@ func (w *work) gateLag(f *attribute.Facts) {
 	}
 	limit := math.Max(minLag, lagShare*f.TTFT50.V)
 	ok := f.Late99.V <= limit
-	w.gate("send_lag", pass(ok), "P99 "+ms(f.Late99.V), "P99 ≤ "+ms(limit),
-		either(ok, "Requests left when the plan wanted them to.", "Requests left late: the load generator did not keep up, or its own in-flight limit held them back."), f.Late99)
+	w.gate("send_lag", pass(ok), "P99 "+ms(f.Late99.V), fmt.Sprintf("P99 ≤ %s (5 ms, or 2 %% of the median TTFT where that is more)", ms(limit)),
+		either(ok, "Requests left when the plan wanted them to.", "Requests left late: this machine or the load generator did not keep up (or a bound on open requests, where one was set, held them back)."), f.Late99)
 }
 
 func (w *work) gateRate(win *archive.Window, f *attribute.Facts) {

@@ -60,7 +60,7 @@ func (w *work) observations(win *archive.Window, f *attribute.Facts) {
 		return
 	}
 	if win.AskedRate.Known() && f.Offered.OK && f.Served.Below(0.95*f.Offered.V) {
-		w.notes.add("overloaded", "offered %.3g/s, served %.3g/s", f.Offered.V, f.Served.V)
+		w.notes.add("overloaded", "offered %.3g requests/s, served %.3g requests/s", f.Offered.V, f.Served.V)
 	}
 	if asked, ok := win.AskedConcurrency.Get(); ok {
 		if n := w.planned(win.Phase); float64(n) < asked {

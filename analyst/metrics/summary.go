@@ -76,10 +76,14 @@ func Describe(d Def, scope string, values []float64, block int) archive.Metric {
 		m.Interval = fmt.Sprintf("order statistics, %.0f effective observations from blocks of %d", math.Floor(nEff), block)
 	}
 	mean := Value(stats.Mean(values))
-	if lo, hi, ok := stats.MeanInterval(values, Level, nEff); ok {
+	lo, hi, ok := stats.MeanInterval(values, Level, nEff)
+	switch need := stats.MinSample(0.5, Level); {
+	case !ok || int(nEff) < need:
+		mean.Reason = fmt.Sprintf("no interval: effective observations: %d, needs %d", int(nEff), need)
+	case lo < 0 && slices.Min(values) >= 0:
+		mean.Reason = "no interval: the values spread too much for so few, so that it would reach below 0"
+	default:
 		mean.Low, mean.High = Number(lo), Number(hi)
-	} else {
-		mean.Reason = fmt.Sprintf("no interval: %d effective observations", int(nEff))
 	}
 	if sd, ok := stats.Std(values); ok {
 		m.Stats["std"] = Value(sd)
@@ -143,7 +147,7 @@ func quantile(sorted []float64, p, nEff float64) archive.Estimate {
 		e.High = Number(hi)
 	}
 	if !okLo || !okHi {
-		e.Reason = fmt.Sprintf("no two-sided interval: %d effective observations, needs %d", int(nEff), stats.MinSample(p, Level))
+		e.Reason = fmt.Sprintf("no two-sided interval: effective observations: %d, needs %d", int(nEff), stats.MinSample(p, Level))
 	}
 	return e
 }
