@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/inferencebench/inferencebench/evals/sandbox"
+	"github.com/inferencebench/inferencebench/report"
 )
 
 // version is set by the build.
@@ -31,7 +32,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err != nil {
 		if msg := err.Error(); msg != "" {
-			fmt.Fprintf(stderr, "inferencebench: %s\n", msg)
+			fmt.Fprintf(stderr, "inferencebench: %s\n", report.Visible(msg)) // it may quote a server
 		}
 	}
 	return exitCode(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/report"
 )
 
 // plainEvery is how often progress is printed where there is no terminal to redraw.
@@ -86,7 +87,7 @@ func banner(s campaign.Start) string {
 		fmt.Fprintf(&b, "Note:    %s\n", n.Message)
 	}
 	fmt.Fprintf(&b, "Records: %s", s.Dir)
-	return b.String()
+	return report.Visible(b.String()) // names and notes come from the server
 }
 
 func engineName(s archive.Server) string {

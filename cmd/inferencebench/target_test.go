@@ -107,6 +107,7 @@ func TestTargets(t *testing.T) {
 		},
 		{why: "the model is wrong", handler: &chatServer{models: []string{"m"}}, args: []string{"--model", "nope"}, code: exitUsage, want: []string{"nope", "m"}},
 		{why: "several models and no choice", handler: &chatServer{models: []string{"a", "b", "c"}}, code: exitUsage, want: []string{"a, b, c", "--model"}},
+		{why: "names that would drive the terminal", handler: &chatServer{models: []string{"a\x1b[31mred", "b\x1b]0;title\x07"}}, code: exitUsage, want: []string{"--model", "red"}},
 		{why: "no model listed and none named", handler: &chatServer{}, code: exitUsage, want: []string{"--model"}},
 		{why: "a certificate that nobody vouches for", handler: &chatServer{models: []string{"m"}}, tls: true, code: exitUsage, want: []string{"certificate", "--ca-file"}},
 	} {
@@ -135,6 +136,9 @@ func TestTargets(t *testing.T) {
 				if !strings.Contains(stderr, w) {
 					t.Errorf("standard error lacks %q", w)
 				}
+			}
+			if strings.ContainsAny(stdout+stderr, "\x1b\x07") {
+				t.Error("control characters of the server reached the terminal")
 			}
 			if strings.Contains(stdout+stderr, "wrong-key-4711") {
 				t.Error("the key was printed")
