@@ -43,11 +43,11 @@ func Demo() *Config {
 	c.Name = "demo"
 	c.Phases = []Phase{
 		{
-			Name: "steady", Concurrency: 8, Duration: Duration(20 * time.Second),
-			Warmup: Warmup{Duration: 3 * time.Second}, Drain: DefaultDrain,
+			Name: "steady", Concurrency: 8, Duration: Duration(12 * time.Second),
+			Warmup: Warmup{Duration: 2 * time.Second}, Drain: DefaultDrain,
 		},
 		{
-			Name: "rush", Rate: 8, Arrival: DefaultArrival, Duration: Duration(20 * time.Second),
+			Name: "rush", Rate: 8, Arrival: DefaultArrival, Duration: Duration(16 * time.Second),
 			Warmup: Warmup{Duration: 2 * time.Second}, Drain: DefaultDrain,
 		},
 	}
