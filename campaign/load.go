@@ -45,8 +45,8 @@ func Load(path string, base *Config) (*File, error) {
 // Parse is Load for bytes that are already read; path is for messages.
 func Parse(path string, b []byte, base *Config) (*File, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	tree, err := parser.ParseBytes(b, 0)
-	if err != nil {
+	var tree *ast.File
+	if err := guard(func() (err error) { tree, err = parser.ParseBytes(b, 0); return err }); err != nil {
 		return nil, fileError(path, err)
 	}
 	c := *base
@@ -56,10 +56,24 @@ func Parse(path string, b []byte, base *Config) (*File, error) {
 	if len(tree.Docs) > 1 {
 		return nil, &FileError{Path: path, Line: tree.Docs[1].GetToken().Position.Line, Message: "a second document: a campaign file holds one"}
 	}
-	if err := yaml.NodeToValue(tree.Docs[0].Body, &c, yaml.Strict()); err != nil {
+	if err := guard(func() error { return yaml.NodeToValue(tree.Docs[0].Body, &c, yaml.Strict()) }); err != nil {
 		return nil, fileError(path, err)
 	}
 	return &File{Path: path, Config: &c, ast: tree}, nil
+}
+
+// errYAML is what a document answers with on which the YAML library panics. Such
+// documents exist: a tag (!name) before a scalar where a list belongs is one.
+var errYAML = errors.New("not YAML that can be read; look for a tag (!), an anchor (&) or an alias (*), which a campaign file does not need")
+
+// guard calls f, which calls the YAML library, and turns its panic into errYAML.
+func guard(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errYAML
+		}
+	}()
+	return f()
 }
 
 // FileError is a problem at a line of a campaign file.
