@@ -61,6 +61,8 @@ type Proposal struct {
 	Config space.Assignment `json:"config"`
 	// Source is who proposed it: "default", "sobol", "prior", "rules", "model", "tpe", "gp"...
 	Source string `json:"source"`
+	// Rung is the fidelity that the proposer asks for; see Load.
+	Rung int `json:"rung,omitempty"`
 	// Hypothesis, Predicted and Falsifier are what a proposer commits to before the trial:
 	// why, the expected gain over the default with its interval, and what would refute it.
 	Hypothesis string    `json:"hypothesis,omitempty"`
