@@ -35,6 +35,15 @@ type Config struct {
 	Seed     uint64
 	// Records keeps one archive record a request, with the instant of every chunk.
 	Records bool
+	// Ended is called for each request that ended well, in order; nil: nobody wants to know.
+	// It costs far less than Records.
+	Ended func(Ended)
+}
+
+// Ended is what the client saw of one request, in simulated time.
+type Ended struct {
+	Intended, First, Done time.Duration
+	Prompt, Output        int // tokens
 }
 
 // Network is the path between client and server.

@@ -156,3 +156,18 @@ func TestCapacity(t *testing.T) {
 		t.Errorf("capacity = %.1f, %.1f req/s; want 5-60 and in order", lo, hi)
 	}
 }
+
+// What the hook tells of requests is what the records tell.
+func TestEnded(t *testing.T) {
+	var got []Ended
+	res := run(t, Config{Source: Chat(8, 1).Source(), Duration: 20 * time.Second, Records: true, Ended: func(e Ended) { got = append(got, e) }})
+	if len(got) != res.OK || res.OK < 100 {
+		t.Fatalf("%d requests told, %d ended well", len(got), res.OK)
+	}
+	for i, r := range res.Requests[:res.OK] {
+		want := Ended{Intended: got[i].Intended, First: r.T.First.Sub(Instant(0)), Done: r.T.Last.Sub(Instant(0)), Prompt: r.Usage.Prompt.Or(0), Output: r.Usage.Completion.Or(0)}
+		if got[i] != want || Instant(got[i].Intended) != r.T.Intended {
+			t.Errorf("request %d: told %+v; recorded %+v", i, got[i], want)
+		}
+	}
+}

@@ -73,6 +73,9 @@ func (w *world) chunk(f *flight, at time.Duration, n int) {
 // finish closes the record of a request that ended well.
 func (w *world) finish(f *flight) {
 	w.seen.ok++
+	if w.cfg.Ended != nil {
+		w.cfg.Ended(Ended{Intended: f.intended, First: f.first, Done: f.end, Prompt: f.req.Prompt, Output: f.req.Generated})
+	}
 	if f.rec == nil {
 		return
 	}
