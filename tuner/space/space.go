@@ -8,6 +8,7 @@ package space
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,10 @@ type Dim struct {
 	Values []string
 	// Ordered says that Values ascend, so that neighbours are alike.
 	Ordered bool
+	// Unset is what the server runs with when the knob is left unset, as typed; "" where that
+	// is not known. An ordered knob's unset value then stands in its place among Values,
+	// and first where it is not known.
+	Unset string
 	// Live says that a change needs no restart; Quality that it may change the answers.
 	Live, Quality bool
 	// Relieves lists the causes that the knob helps against, as engines.Causes names them.
@@ -51,6 +56,8 @@ type Constraint struct {
 type Space struct {
 	Dims        []Dim
 	Constraints []Constraint
+
+	points listed
 }
 
 // Point is an assignment as one index into Values for each of Dims.
@@ -94,10 +101,13 @@ func (s *Space) Point(a Assignment) (Point, error) {
 	return p, nil
 }
 
-// Size is the number of points, constraints not counted.
+// Size is the number of points, constraints not counted, at most the largest int.
 func (s *Space) Size() int {
 	n := 1
 	for _, d := range s.Dims {
+		if k := len(d.Values); k > 0 && n > math.MaxInt/k {
+			return math.MaxInt
+		}
 		n *= len(d.Values)
 	}
 	return n
