@@ -1,0 +1,192 @@
+package search
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/inferencebench/inferencebench/tuner/space"
+)
+
+// sample is one observation for a Gaussian process.
+type sample struct {
+	at    space.Point
+	rung  int
+	prior float64 // what the prior says the value is
+	y     float64
+}
+
+// scales are the parameters of a Gaussian process over a grid, as logarithms.
+type scales struct {
+	length []float64 // of each knob, in lengths of its axis
+	amp    float64   // standard deviation of the function
+	noise  float64   // standard deviation of one whole trial
+}
+
+// gaussian is a Gaussian process conditioned on samples. The covariance of two points is
+//
+//	k = a²·m(r) + slope²·p·p' + level² + rung²·[both on the same other rung]
+//	r² = Σ (distance of knob d / length of knob d)²
+//
+// with m the Matérn function of smoothness 5/2 and p the prior's values: the prior is the
+// mean, and its slope may be wrong by a standard deviation of slope. The distance is that
+// of space.Dim: by rank for ordered knobs, 0 or 1 for others.
+type gaussian struct {
+	dist    [][][]float64 // squared, by knob and values
+	par     scales
+	inv     []float64 // 1/length², by knob
+	samples []sample
+	chol    mat.Cholesky
+	alpha   *mat.VecDense
+	k, w    *mat.VecDense
+}
+
+// What is assumed of every function: how far the level of all points may be off, and how
+// wrong the prior's slope and a shorter measurement may be.
+const (
+	levelSD = 0.05
+	slopeSD = 0.35
+	rungSD  = 0.02
+)
+
+// rungNoise is how much noisier a brief trial is than a whole one, as a factor of its
+// standard deviation.
+func rungNoise(rung int) float64 {
+	switch {
+	case rung <= 0:
+		return math.Sqrt(3)
+	case rung == 1:
+		return 1
+	}
+	return math.Sqrt(0.5)
+}
+
+// distances tabulates the squared distances of a space's values.
+func distances(s *space.Space) [][][]float64 {
+	out := make([][][]float64, len(s.Dims))
+	for d := range s.Dims {
+		dim := &s.Dims[d]
+		out[d] = make([][]float64, len(dim.Values))
+		for i := range out[d] {
+			out[d][i] = make([]float64, len(dim.Values))
+			for j := range out[d][i] {
+				x := dim.Distance(i, j)
+				out[d][i][j] = x * x
+			}
+		}
+	}
+	return out
+}
+
+// condition computes the posterior under parameters. It reports false where the covariance
+// is not positive definite.
+func condition(dist [][][]float64, samples []sample, par scales) (*gaussian, bool) {
+	n := len(samples)
+	g := &gaussian{dist: dist, par: par, samples: samples, inv: make([]float64, len(par.length))}
+	for d, l := range par.length {
+		g.inv[d] = math.Exp(-2 * l)
+	}
+	k := mat.NewSymDense(n, nil)
+	r := mat.NewVecDense(n, nil)
+	for i := range n {
+		a := &samples[i]
+		for j := range i {
+			k.SetSym(i, j, g.cov(a, &samples[j]))
+		}
+		e := math.Exp(par.noise) * rungNoise(a.rung)
+		k.SetSym(i, i, g.cov(a, a)+e*e+1e-9)
+		r.SetVec(i, a.y-a.prior)
+	}
+	if !g.chol.Factorize(k) {
+		return nil, false
+	}
+	g.alpha = mat.NewVecDense(n, nil)
+	if g.chol.SolveVecTo(g.alpha, r) != nil {
+		return nil, false
+	}
+	g.k, g.w = mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
+	return g, true
+}
+
+func (g *gaussian) cov(a, b *sample) float64 {
+	r2 := 0.0
+	for d, inv := range g.inv {
+		r2 += g.dist[d][a.at[d]][b.at[d]] * inv
+	}
+	amp := math.Exp(2 * g.par.amp)
+	c := amp*matern(r2) + slopeSD*slopeSD*a.prior*b.prior + levelSD*levelSD
+	if a.rung == b.rung && a.rung != fullRung {
+		c += rungSD * rungSD
+	}
+	return c
+}
+
+// matern is the Matérn covariance of smoothness 5/2 at a squared distance.
+func matern(r2 float64) float64 {
+	r := math.Sqrt(5 * r2)
+	return (1 + r + r*r/3) * math.Exp(-r)
+}
+
+// predict is the posterior of a whole, noise-free trial at a point.
+func (g *gaussian) predict(at space.Point, prior float64) (mean, sd float64) {
+	x := sample{at: at, rung: fullRung, prior: prior}
+	for i := range g.samples {
+		g.k.SetVec(i, g.cov(&x, &g.samples[i]))
+	}
+	mean = prior + mat.Dot(g.k, g.alpha)
+	if g.chol.SolveVecTo(g.w, g.k) != nil {
+		return mean, math.Sqrt(g.cov(&x, &x))
+	}
+	return mean, math.Sqrt(max(g.cov(&x, &x)-mat.Dot(g.k, g.w), 1e-12))
+}
+
+// evidence is the logarithm of the posterior density of the parameters: marginal likelihood
+// and priors that keep few samples from saying too much.
+func (g *gaussian) evidence(prior hyper) float64 {
+	e := -g.chol.LogDet() / 2
+	for i := range g.samples {
+		e -= (g.samples[i].y - g.samples[i].prior) * g.alpha.AtVec(i) / 2
+	}
+	sq := func(x, mean, sd float64) float64 { z := (x - mean) / sd; return z * z / 2 }
+	for _, l := range g.par.length {
+		e -= sq(l, prior.length, 1)
+	}
+	return e - sq(g.par.amp, prior.amp, 0.8) - sq(g.par.noise, prior.noise, 0.6)
+}
+
+// hyper are the medians of the priors of the parameters.
+type hyper struct{ length, amp, noise float64 }
+
+// fit finds the parameters of the largest evidence by steps along one at a time, from the
+// medians, or from those given.
+func fit(dist [][][]float64, samples []sample, prior hyper) scales {
+	par := scales{length: make([]float64, len(dist)), amp: prior.amp, noise: prior.noise}
+	for d := range par.length {
+		par.length[d] = prior.length
+	}
+	value := func() float64 {
+		if g, ok := condition(dist, samples, par); ok {
+			return g.evidence(prior)
+		}
+		return math.Inf(-1)
+	}
+	best := value()
+	axes := []*float64{&par.amp, &par.noise}
+	for d := range par.length {
+		axes = append(axes, &par.length[d])
+	}
+	for _, step := range []float64{1.2, 0.8, 0.4} {
+		for _, axis := range axes {
+			was := *axis
+			for _, sign := range []float64{1, -1} {
+				*axis = was + sign*step
+				if e := value(); e > best {
+					best = e
+					break
+				}
+				*axis = was
+			}
+		}
+	}
+	return par
+}

@@ -1,0 +1,301 @@
+package search
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/inferencebench/inferencebench/tuner"
+	"github.com/inferencebench/inferencebench/tuner/space"
+)
+
+// Options set a Loop up.
+type Options struct {
+	Goal tuner.Goal
+	// Seed chooses the scrambling of the spread-out points.
+	Seed uint64
+	// Prior expects something of each configuration; nil: nothing is known.
+	Prior Prior
+	// Others propose too, such as rules and a model. What they propose is measured only where
+	// the acquisition rule of everybody finds it worth a trial.
+	Others []tuner.Strategy
+}
+
+// Loop is the search of this program. It measures, in this order:
+//
+//  1. what the prior expects most of, in turn with the points of a scrambled Sobol sequence,
+//     which do not depend on anybody being right;
+//  2. the point of the largest expected improvement times the chance to be feasible, among
+//     the neighbours of the best, what the prior likes, draws of a Parzen estimator, random
+//     points, and the proposals of others. The model is a Gaussian process over what
+//     the prior got wrong. Every sixth point is the next of the Sobol sequence instead.
+//
+// Each point is first measured briefly. Only if it may be better than the best so far, it
+// goes on to a whole trial at once, while the server still runs: a bad point costs a start and
+// a glance. The search ends when no point is likely to gain more than Goal.MinGain.
+//
+// A Loop is safe for concurrent use.
+type Loop struct {
+	space *space.Space
+	opt   Options
+	sobol *Sobol
+	dist  [][][]float64
+	mem   memory
+
+	once    sync.Once
+	guesses map[int]Guess // by index, of the points that the prior has a guess for
+	liked   []space.Point // what the prior expects most of, best first
+}
+
+// NewLoop returns the search over a space.
+func NewLoop(s *space.Space, opt Options) *Loop {
+	return &Loop{space: s, opt: opt, sobol: NewSobol(s, opt.Seed), dist: distances(s)}
+}
+
+// Name is "loop".
+func (*Loop) Name() string { return "loop" }
+
+// The settings of the loop, in points.
+const (
+	loopPrior   = 4   // of what the prior likes, to begin with
+	loopSpread  = 4   // spread out, to begin with; twice as many without a prior
+	loopEvery   = 6   // one in so many is spread out later
+	loopSamples = 250 // random candidates of a proposal
+	loopLiked   = 120 // candidates that the prior likes most
+	loopLeast   = 14  // points before the search may end
+)
+
+// hopeless is the chance of a worthwhile gain below which a search ends.
+const hopeless = 0.02
+
+// Ask implements tuner.Strategy. An empty answer says that nothing is worth a trial.
+func (l *Loop) Ask(rng *rand.Rand, history []tuner.Trial, n int) []tuner.Proposal {
+	l.once.Do(l.consult)
+	v := look(l.space, l.opt.Goal, history)
+	m := l.mem.model(v, l.dist, l.guess)
+	if p, ok := l.goOn(v, m, history); ok {
+		return []tuner.Proposal{p}
+	}
+	if p := l.opening(v); len(p) > 0 {
+		return p[:min(n, len(p))]
+	}
+	if m == nil || len(v.tried)%loopEvery == loopEvery-1 {
+		if p := l.sobol.fresh(v, n); len(p) > 0 {
+			return l.brief(p, "sobol")
+		}
+	}
+	if m == nil {
+		return nil
+	}
+	return l.improve(rng, v, m, history, n)
+}
+
+// goOn decides whether the trial just made, which was brief, is to be a whole one.
+func (l *Loop) goOn(v *view, m *surrogate, history []tuner.Trial) (tuner.Proposal, bool) {
+	if m == nil || len(history) == 0 {
+		return tuner.Proposal{}, false
+	}
+	last := &history[len(history)-1]
+	if last.Role != tuner.RoleSearch || last.Load.Rung >= fullRung || last.Outcome != tuner.OK {
+		return tuner.Proposal{}, false
+	}
+	p, err := l.space.Point(last.Config)
+	if err != nil || v.tried[l.space.Index(p)] >= fullRung {
+		return tuner.Proposal{}, false
+	}
+	over := 0.0
+	if g, at := m.incumbent(v); at >= 0 {
+		over = g
+	}
+	b := m.at(p)
+	if b.mean+b.sd < over || b.feasible < 0.2 {
+		return tuner.Proposal{}, false
+	}
+	next := last.Proposal
+	next.Rung = fullRung
+	return next, true
+}
+
+// opening returns what is left of the first points: the prior's and the spread-out ones in
+// turn.
+func (l *Loop) opening(v *view) []tuner.Proposal {
+	liked := l.liked[:min(loopPrior, len(l.liked))]
+	spread := loopSpread
+	if len(liked) == 0 {
+		spread *= 2
+	}
+	start := &view{space: l.space, tried: map[int]int{}}
+	if d := l.space.Default(); d != nil {
+		start.tried[l.space.Index(d)] = fullRung
+	}
+	var out []tuner.Proposal
+	for i, p := range l.sobol.fresh(start, spread) {
+		if i < len(liked) && v.fresh(liked[i]) {
+			out = append(out, l.brief(liked[i:i+1], "prior")...)
+		}
+		if v.fresh(p) {
+			out = append(out, l.brief([]space.Point{p}, "sobol")...)
+		}
+	}
+	return out
+}
+
+// improve proposes by acquisition.
+func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Trial, n int) []tuner.Proposal {
+	over, at := m.incumbent(v)
+	if at < 0 {
+		over = 0
+	}
+	source := map[int]tuner.Proposal{}
+	var more []space.Point
+	for _, o := range l.opt.Others {
+		for _, p := range o.Ask(rng, history, 3) {
+			if at, err := l.space.Point(p.Config); err == nil && l.space.Feasible(at) {
+				if _, dup := source[l.space.Index(at)]; !dup {
+					source[l.space.Index(at)] = p
+					more = append(more, at)
+				}
+			}
+		}
+	}
+	more = append(more, l.liked[:min(loopLiked, len(l.liked))]...)
+	if len(v.obs) >= tpeRandom {
+		good, _ := v.split(0.15)
+		for range tpeDraws {
+			if p := good.draw(rng); l.space.Feasible(p) {
+				more = append(more, p)
+			}
+		}
+	}
+	worth := 0.0
+	beliefs := map[int]belief{}
+	points := v.candidates(rng, m, loopSamples, more)
+	for _, p := range points {
+		b := m.at(p)
+		if !l.expected(p) {
+			b.feasible /= 2
+		}
+		beliefs[l.space.Index(p)] = b
+		worth = max(worth, b.feasible*normal((b.mean-over-l.opt.Goal.MinGain)/b.sd))
+	}
+	if worth < hopeless && len(v.tried) >= loopLeast {
+		return nil
+	}
+	var out []tuner.Proposal
+	for _, p := range top(points, n, func(p space.Point) float64 { return math.Log(beliefs[l.space.Index(p)].acquisition(over)) }) {
+		next := l.brief([]space.Point{p}, "gp")[0]
+		if other, ok := source[l.space.Index(p)]; ok {
+			other.Rung = next.Rung
+			next = other
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// Rank orders the configurations that were measured whole and met their constraints by the
+// lower end of what the model believes of their gain, best first.
+func (l *Loop) Rank(history []tuner.Trial) []tuner.Proposal {
+	l.once.Do(l.consult)
+	v := look(l.space, l.opt.Goal, history)
+	m := l.mem.model(v, l.dist, l.guess)
+	if m == nil {
+		return nil
+	}
+	last := map[int]tuner.Proposal{}
+	var points []space.Point
+	for i := range history {
+		t := &history[i]
+		p, err := l.space.Point(t.Config)
+		if err != nil || t.Outcome != tuner.OK || t.Load.HeldOut || t.Role != tuner.RoleSearch || t.Load.Rung < fullRung {
+			continue
+		}
+		if _, ok := last[l.space.Index(p)]; !ok {
+			points = append(points, p)
+		}
+		last[l.space.Index(p)] = t.Proposal
+	}
+	score := func(p space.Point) float64 {
+		b := m.at(p)
+		return b.mean - b.sd/2 + math.Log(max(b.feasible, 1e-6))/10
+	}
+	var out []tuner.Proposal
+	for _, p := range top(points, len(points), score) {
+		if b := m.at(p); b.mean > 0 && b.feasible > 0.3 {
+			out = append(out, last[l.space.Index(p)])
+		}
+	}
+	return out
+}
+
+// brief proposes points for a glance.
+func (l *Loop) brief(points []space.Point, source string) []tuner.Proposal {
+	out := make([]tuner.Proposal, 0, len(points))
+	for _, p := range points {
+		out = append(out, tuner.Proposal{Config: l.space.At(p), Source: source})
+	}
+	return out
+}
+
+// consult asks the prior about every point that can be listed, once, and orders what it
+// likes. Of points that the prior cannot tell apart one is liked, so that the first trials
+// differ in what matters.
+func (l *Loop) consult() {
+	l.guesses = map[int]Guess{}
+	if l.opt.Prior == nil {
+		return
+	}
+	all := l.space.All()
+	if all == nil {
+		all = l.space.Sample(rand.New(rand.NewPCG(l.opt.Seed, 0x9e37)), 4000)
+	}
+	var holds []space.Point
+	told := map[float64]bool{}
+	for _, p := range all {
+		g, ok := l.opt.Prior.Guess(l.space.At(p))
+		if !ok {
+			continue
+		}
+		l.guesses[l.space.Index(p)] = g
+		if over := (&seen{slack: g.Slack}).violation(); over == 0 && !told[g.Gain] {
+			told[g.Gain] = true
+			holds = append(holds, p)
+		}
+	}
+	l.liked = spread(l.space, top(holds, 2*loopLiked, func(p space.Point) float64 { return l.guesses[l.space.Index(p)].Gain }))
+}
+
+// spread moves points forward that differ from all before them in two knobs or more, for the
+// opening; the rest keeps its order.
+func spread(s *space.Space, points []space.Point) []space.Point {
+	var front, rest []space.Point
+	for _, p := range points {
+		far := len(front) < loopPrior
+		for _, q := range front {
+			n := 0
+			for d := range p {
+				if p[d] != q[d] {
+					n++
+				}
+			}
+			far = far && n >= min(2, len(s.Dims))
+		}
+		if far {
+			front = append(front, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return append(front, rest...)
+}
+
+func (l *Loop) guess(p space.Point) Guess { return l.guesses[l.space.Index(p)] }
+
+// expected reports whether the prior expects the point to run, or has no opinion.
+func (l *Loop) expected(p space.Point) bool {
+	if len(l.guesses) == 0 {
+		return true
+	}
+	_, ok := l.guesses[l.space.Index(p)]
+	return ok
+}

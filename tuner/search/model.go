@@ -1,0 +1,181 @@
+package search
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/inferencebench/inferencebench/tuner/space"
+)
+
+// belief is what a set of Gaussian processes holds about a point: its gain over the
+// default, and the chance that it runs and meets every constraint.
+type belief struct {
+	mean, sd float64
+	feasible float64
+}
+
+// surrogate models gain, constraints and failures after a view.
+type surrogate struct {
+	space *space.Space
+	prior func(space.Point) Guess
+	gain  *gaussian
+	slack []*gaussian
+	run   *gaussian // +1 ran, −1 failed; nil while nothing failed
+}
+
+// The medians of the priors of the three kinds of functions. Gains and slacks are natural
+// logarithms; noise is that of a trial of a minute or two.
+var (
+	gainHyper  = hyper{length: math.Log(0.8), amp: math.Log(0.15), noise: math.Log(0.015)}
+	slackHyper = hyper{length: math.Log(0.8), amp: math.Log(0.3), noise: math.Log(0.04)}
+	runHyper   = hyper{length: math.Log(0.7), amp: math.Log(0.8), noise: math.Log(0.15)}
+)
+
+// refit is the number of trials after which parameters are fitted anew.
+const refit = 4
+
+// memory keeps fitted parameters, so that asking again does not fit again. It changes no
+// answer: the parameters follow from the trials alone.
+type memory struct {
+	mu   sync.Mutex
+	fits map[uint64]scales
+}
+
+// fitted returns the parameters for samples, which are those fitted to their first part.
+func (m *memory) fitted(kind int, dist [][][]float64, samples []sample, prior hyper) scales {
+	part := samples[:max(len(samples)/refit*refit, min(len(samples), refit))]
+	key := mix(uint64(kind) + 1)
+	for i := range part {
+		key = mix(key ^ math.Float64bits(part[i].y))
+		for _, x := range part[i].at {
+			key = mix(key + uint64(x))
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fits == nil {
+		m.fits = make(map[uint64]scales)
+	}
+	p, ok := m.fits[key]
+	if !ok {
+		p = fit(dist, part, prior)
+		m.fits[key] = p
+	}
+	return p
+}
+
+// model conditions the processes on a view. It returns nil where nothing ran yet.
+func (m *memory) model(v *view, dist [][][]float64, prior func(space.Point) Guess) *surrogate {
+	s := &surrogate{space: v.space, prior: prior}
+	var gain, run []sample
+	slack := make([][]sample, v.cons)
+	failed := false
+	for i := range v.obs {
+		o := &v.obs[i]
+		g := prior(o.at)
+		if !o.ok {
+			failed = true
+			run = append(run, sample{at: o.at, rung: fullRung, y: -1, prior: 1})
+			continue
+		}
+		run = append(run, sample{at: o.at, rung: fullRung, y: 1, prior: 1})
+		gain = append(gain, sample{at: o.at, rung: o.rung, prior: g.Gain, y: o.gain})
+		for j := range o.slack {
+			slack[j] = append(slack[j], sample{at: o.at, rung: o.rung, prior: g.slack(j), y: o.slack[j]})
+		}
+	}
+	if len(gain) == 0 {
+		return nil
+	}
+	do := func(kind int, samples []sample, h hyper) *gaussian {
+		g, _ := condition(dist, samples, m.fitted(kind, dist, samples, h))
+		return g
+	}
+	s.gain = do(0, gain, gainHyper)
+	for j := range slack {
+		if len(slack[j]) > 0 {
+			s.slack = append(s.slack, do(2+j, slack[j], slackHyper))
+		}
+	}
+	if failed {
+		s.run = do(1, run, runHyper)
+	}
+	if s.gain == nil {
+		return nil
+	}
+	return s
+}
+
+// at is the belief about a point.
+func (s *surrogate) at(p space.Point) belief {
+	g := s.prior(p)
+	b := belief{feasible: 1}
+	b.mean, b.sd = s.gain.predict(p, g.Gain)
+	for j, gp := range s.slack {
+		if gp != nil {
+			mean, sd := gp.predict(p, g.slack(j))
+			b.feasible *= normal(-mean / sd)
+		}
+	}
+	if s.run != nil {
+		mean, sd := s.run.predict(p, 1)
+		b.feasible *= normal(mean / math.Hypot(sd, 0.3))
+	}
+	return b
+}
+
+// acquisition is expected improvement over a gain times the chance to be feasible.
+func (b belief) acquisition(over float64) float64 {
+	return improvement(b.mean-over, b.sd) * b.feasible
+}
+
+// incumbent is the trial whose posterior mean is largest among those that ran, met their
+// constraints and probably do. It returns -1 where there is none.
+func (s *surrogate) incumbent(v *view) (gain float64, at int) {
+	gain, at = math.Inf(-1), -1
+	for i := range v.obs {
+		o := &v.obs[i]
+		if !o.feasible() {
+			continue
+		}
+		if b := s.at(o.at); b.feasible >= 0.4 && b.mean > gain {
+			gain, at = b.mean, i
+		}
+	}
+	if at < 0 {
+		return v.best()
+	}
+	return gain, at
+}
+
+// candidates are the points worth an evaluation of the model: neighbours of the best trials
+// and random ones, and further ones given.
+func (v *view) candidates(rng *rand.Rand, s *surrogate, random int, more []space.Point) []space.Point {
+	taken := map[int]bool{}
+	var out []space.Point
+	add := func(p space.Point) {
+		if k := v.space.Index(p); !taken[k] && v.fresh(p) {
+			taken[k] = true
+			out = append(out, p)
+		}
+	}
+	rows := make([]int, 0, len(v.obs))
+	for i := range v.obs {
+		if v.obs[i].ok {
+			rows = append(rows, i)
+		}
+	}
+	for _, i := range top(rows, 4, func(i int) float64 { return v.obs[i].gain - v.obs[i].violation() }) {
+		for _, q := range v.space.Neighbours(v.obs[i].at) {
+			add(q)
+		}
+	}
+	for _, p := range more {
+		add(p)
+	}
+	for _, p := range v.space.Sample(rng, random) {
+		add(p)
+	}
+	return out
+}

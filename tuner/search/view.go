@@ -1,0 +1,159 @@
+package search
+
+import (
+	"math"
+
+	"github.com/inferencebench/inferencebench/tuner"
+	"github.com/inferencebench/inferencebench/tuner/space"
+)
+
+// seen is one trial as a model of the space sees it.
+type seen struct {
+	at    space.Point
+	index int
+	rung  int
+	ok    bool      // ended well; whether it meets the constraints is in slack
+	gain  float64   // ln of the value over the default's, signed so that more is better
+	slack []float64 // ln(metric/limit); at most 0 holds
+}
+
+// feasible reports whether the trial ended well and met every constraint.
+func (o *seen) feasible() bool { return o.ok && o.violation() == 0 }
+
+// violation is the sum of what exceeds the limits, in logarithms; 0 where all hold.
+func (o *seen) violation() float64 {
+	v := 0.0
+	for _, s := range o.slack {
+		v += max(s, 0)
+	}
+	return v
+}
+
+// view is a history prepared for a model.
+type view struct {
+	space *space.Space
+	obs   []seen
+	tried map[int]int // highest rung at which a point was tried, by index
+	cons  int         // number of constraints
+}
+
+// look reads the trials of the search's own workload. Those of the held-out one are left
+// out, so that it stays unseen; those that could not be trusted count as tried only.
+func look(s *space.Space, goal tuner.Goal, history []tuner.Trial) *view {
+	v := &view{space: s, tried: make(map[int]int)}
+	base := baseline(goal, history)
+	drift := newDrift(goal)
+	for i := range history {
+		t := &history[i]
+		p, err := s.Point(t.Config)
+		if err != nil || t.Load.HeldOut {
+			continue
+		}
+		k := s.Index(p)
+		if r, ok := v.tried[k]; !ok || t.Load.Rung > r {
+			v.tried[k] = t.Load.Rung
+		}
+		if t.Outcome == tuner.Invalid {
+			continue
+		}
+		o := seen{at: p, index: k, rung: t.Load.Rung}
+		if score, ok := goal.Score(&t.Measurement).Get(); ok {
+			o.ok, o.gain, o.slack = true, score-drift.at(t, score)-base(t.Load), t.Slack
+			v.cons = max(v.cons, len(t.Slack))
+		}
+		v.obs = append(v.obs, o)
+	}
+	return v
+}
+
+// baseline returns the default's score under a load: the mean of its trials under the same
+// load, else of all its trials, else 0.
+func baseline(goal tuner.Goal, history []tuner.Trial) func(tuner.Load) float64 {
+	type mean struct{ sum, n float64 }
+	same := map[tuner.Load]mean{}
+	var all mean
+	for i := range history {
+		t := &history[i]
+		if t.Role != tuner.RoleDefault {
+			continue
+		}
+		if s, ok := goal.Score(&t.Measurement).Get(); ok {
+			m := same[t.Load]
+			same[t.Load] = mean{m.sum + s, m.n + 1}
+			all = mean{all.sum + s, all.n + 1}
+		}
+	}
+	return func(l tuner.Load) float64 {
+		if m := same[l]; m.n > 0 {
+			return m.sum / m.n
+		}
+		if all.n > 0 {
+			return all.sum / all.n
+		}
+		return 0
+	}
+}
+
+// driftStep is the change of a repeated measurement that is taken for a change of the
+// machine: twice the usual noise of a trial.
+const driftStep = 0.03
+
+// drift follows how the machine changes, by configurations that are measured again. A
+// change of more than [driftStep] is taken off everything measured until the next repeat.
+type drift struct {
+	goal  tuner.Goal
+	first map[repeat]float64 // corrected score of the first trial
+	now   float64
+}
+
+// repeat is what trials must share to be repeats of each other.
+type repeat struct {
+	config string
+	load   tuner.Load
+}
+
+func newDrift(goal tuner.Goal) *drift { return &drift{goal: goal, first: map[repeat]float64{}} }
+
+// at takes trials in their order and returns what is to be taken off the trial's score.
+func (d *drift) at(t *tuner.Trial, score float64) float64 {
+	key := repeat{t.Config.Key(), t.Load}
+	was, again := d.first[key]
+	if !again {
+		d.first[key] = score - d.now
+		return d.now
+	}
+	if t.Role != tuner.RoleIncumbent {
+		return d.now
+	}
+	d.now = score - was
+	if math.Abs(d.now) < driftStep {
+		d.now = 0
+	}
+	return d.now
+}
+
+// best is the largest gain of a feasible trial, and its place among the trials; -1 where
+// none is feasible.
+func (v *view) best() (gain float64, at int) {
+	gain, at = math.Inf(-1), -1
+	for i := range v.obs {
+		if o := &v.obs[i]; o.feasible() && o.gain > gain {
+			gain, at = o.gain, i
+		}
+	}
+	return gain, at
+}
+
+// fresh reports whether a point was not tried yet.
+func (v *view) fresh(p space.Point) bool {
+	_, ok := v.tried[v.space.Index(p)]
+	return !ok
+}
+
+// proposal is a point as a proposal at the fidelity that the controls use.
+func (v *view) proposal(p space.Point, source string) tuner.Proposal {
+	return tuner.Proposal{Config: v.space.At(p), Source: source, Rung: fullRung}
+}
+
+// fullRung is the fidelity of a whole search trial.
+const fullRung = 1
