@@ -20,7 +20,9 @@ type Phase struct {
 	// Trace replays the arrivals and lengths of a recorded trace in place of the campaign's
 	// workload. Checkpoints are not mixed into it.
 	Trace *Trace `yaml:"trace" json:"trace,omitempty"`
-	// Replay sends a frozen workload again in place of the campaign's workload.
+	// Replay sends a frozen workload again in place of the campaign's workload: when it was
+	// due then, or, with a Concurrency, in its order by that many users in a closed loop. A
+	// closed loop that may outlive the workload needs a Duration or Requests.
 	Replay *Replay `yaml:"replay" json:"replay,omitempty"`
 	// MaxInFlight bounds the open requests of an open loop; 0 is no bound.
 	MaxInFlight int      `yaml:"max_in_flight" json:"max_in_flight,omitempty"`
@@ -84,6 +86,8 @@ func (p Phase) Load() string {
 	switch {
 	case p.Trace != nil:
 		return fmt.Sprintf("trace %s at %gx", filepath.Base(p.Trace.File), p.Trace.speed())
+	case p.Replay != nil && p.Concurrency > 0:
+		return fmt.Sprintf("replay of %s at concurrency %d", filepath.Base(p.Replay.File), p.Concurrency)
 	case p.Replay != nil:
 		return fmt.Sprintf("replay of %s at %gx", filepath.Base(p.Replay.File), p.Replay.speed())
 	case p.Rate > 0:

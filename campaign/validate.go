@@ -331,8 +331,8 @@ func (v *validator) shape(p Phase, at func(string) string) {
 		}
 	case p.Replay != nil:
 		v.replay(*p.Replay, at)
-		if closed || open {
-			v.add(at("replay"), "a replay brings its own arrivals: leave concurrency and request_rate out")
+		if open {
+			v.add(at("replay"), "a replay brings its own arrivals: leave request_rate out")
 		}
 	case closed && open:
 		v.add(at("request_rate"), "concurrency %d and request_rate %g are both set: a phase is a closed loop or an open one (max_in_flight bounds an open loop)", p.Concurrency, p.Rate)

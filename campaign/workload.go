@@ -206,6 +206,9 @@ func (r *run) shape(p Phase, source tasks.Source, seed uint64) (tasks.Source, ar
 		if err != nil {
 			return nil, nil, err
 		}
+		if p.Concurrency > 0 {
+			return ordinal(again), nil, nil
+		}
 		return ordinal(again), finite{again.Schedule, len(again.Schedule), p.Load()}, nil
 	case p.Rate > 0:
 		process, err := p.process(seed)
