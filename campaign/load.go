@@ -20,9 +20,14 @@ const maxFile = 1 << 20
 // File is a campaign file as read: the configuration, and where each field stands, so
 // that a problem found later can still be shown at its line.
 type File struct {
-	Path   string
+	Document
 	Config *Config
-	ast    *ast.File
+}
+
+// Document is a YAML file as read: where each of its fields stands.
+type Document struct {
+	Path string
+	ast  *ast.File
 }
 
 // Load reads a campaign file over the defaults of base. A list in the file replaces the
@@ -44,27 +49,46 @@ func Load(path string, base *Config) (*File, error) {
 
 // Parse is Load for bytes that are already read; path is for messages.
 func Parse(path string, b []byte, base *Config) (*File, error) {
+	c := *base
+	d, err := Decode("campaign", path, b, &c)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Document: *d, Config: &c}, nil
+}
+
+// Decode reads a YAML file strictly into v, a pointer to a struct with yaml tags, and leaves
+// what the file does not mention as it is. kind names the file in messages, such as
+// "campaign". Errors are of type *FileError.
+func Decode(kind, path string, b []byte, v any) (*Document, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	var tree *ast.File
 	if err := guard(func() (err error) { tree, err = parser.ParseBytes(b, 0); return err }); err != nil {
-		return nil, fileError(path, err)
+		return nil, fileError(kind, path, err, v)
 	}
-	c := *base
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return nil, &FileError{Path: path, Line: 1, Message: "the file is empty; `inferencebench init` writes one with every field"}
+		return nil, &FileError{Path: path, Line: 1, Message: "the file is empty; " + initHint(kind)}
 	}
 	if len(tree.Docs) > 1 {
-		return nil, &FileError{Path: path, Line: tree.Docs[1].GetToken().Position.Line, Message: "a second document: a campaign file holds one"}
+		return nil, &FileError{Path: path, Line: tree.Docs[1].GetToken().Position.Line, Message: "a second document: a " + kind + " file holds one"}
 	}
-	if err := guard(func() error { return yaml.NodeToValue(tree.Docs[0].Body, &c, yaml.Strict()) }); err != nil {
-		return nil, fileError(path, err)
+	if err := guard(func() error { return yaml.NodeToValue(tree.Docs[0].Body, v, yaml.Strict()) }); err != nil {
+		return nil, fileError(kind, path, err, v)
 	}
-	return &File{Path: path, Config: &c, ast: tree}, nil
+	return &Document{Path: path, ast: tree}, nil
+}
+
+// initHint says how to get a file of a kind with every field.
+func initHint(kind string) string {
+	if kind == "campaign" {
+		return "`inferencebench init` writes one with every field"
+	}
+	return "`inferencebench init --" + kind + "` writes one with every field"
 }
 
 // errYAML is what a document answers with on which the YAML library panics. Such
 // documents exist: a tag (!name) before a scalar where a list belongs is one.
-var errYAML = errors.New("not YAML that can be read; look for a tag (!), an anchor (&) or an alias (*), which a campaign file does not need")
+var errYAML = errors.New("not YAML that can be read; look for a tag (!), an anchor (&) or an alias (*), which no file here needs")
 
 // guard calls f, which calls the YAML library, and turns its panic into errYAML.
 func guard(f func() error) (err error) {
@@ -92,19 +116,19 @@ func (e *FileError) Error() string {
 }
 
 // fileError gives an error of the YAML library its place and our words.
-func fileError(path string, err error) error {
+func fileError(kind, path string, err error, into any) error {
 	ye, ok := errors.AsType[yaml.Error](err)
 	if !ok || ye.GetToken() == nil {
-		return fmt.Errorf("campaign file %s: %w", path, err)
+		return fmt.Errorf("%s file %s: %w", kind, path, err)
 	}
 	tok := ye.GetToken()
 	fe := &FileError{Path: path, Line: tok.Position.Line, Column: tok.Position.Column, Message: ye.GetMessage()}
 	if _, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
 		fe.Message = fmt.Sprintf("unknown field %q", tok.Value)
-		if near := nearest(tok.Value, fieldNames(reflect.TypeFor[Config]())); near != "" {
+		if near := nearest(tok.Value, fieldNames(reflect.TypeOf(into))); near != "" {
 			fe.Message += fmt.Sprintf("; did you mean %q?", near)
 		} else {
-			fe.Message += "; `inferencebench init` writes a file with every field"
+			fe.Message += "; " + initHint(kind)
 		}
 	}
 	if ne, ok := errors.AsType[*yaml.UnexpectedNodeTypeError](err); ok {
@@ -207,10 +231,10 @@ func distance(a, b string) int {
 
 // line returns the line of a field path such as "phases[0].request_rate", or of its
 // nearest parent that the file has; 0 when there is none.
-func (f *File) line(path string) int {
+func (d *Document) line(path string) int {
 	for path != "" {
 		if p, err := yaml.PathString("$." + path); err == nil {
-			if n, err := p.FilterFile(f.ast); err == nil && n != nil && n.GetToken() != nil {
+			if n, err := p.FilterFile(d.ast); err == nil && n != nil && n.GetToken() != nil {
 				return n.GetToken().Position.Line
 			}
 		}
@@ -221,7 +245,7 @@ func (f *File) line(path string) int {
 }
 
 // Locate adds the file's lines to the problems of a configuration that came from it.
-func (f *File) Locate(err error) error {
+func (d *Document) Locate(err error) error {
 	ps, ok := errors.AsType[Problems](err)
 	if !ok {
 		return err
@@ -229,7 +253,7 @@ func (f *File) Locate(err error) error {
 	out := make(Problems, len(ps))
 	for i, p := range ps {
 		if p.Flag == "" {
-			p.File, p.Line = f.Path, f.line(p.Field)
+			p.File, p.Line = d.Path, d.line(p.Field)
 		}
 		out[i] = p
 	}
