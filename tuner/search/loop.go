@@ -3,7 +3,6 @@ package search
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/space"
@@ -14,8 +13,8 @@ type Options struct {
 	Goal tuner.Goal
 	// Seed chooses the scrambling of the spread-out points.
 	Seed uint64
-	// Prior expects something of each configuration; nil: nothing is known.
-	Prior Prior
+	// Prior is what is expected of each configuration; nil: nothing is known.
+	Prior *Opinion
 	// Others propose too, such as rules and a model. What they propose is measured only where
 	// the acquisition rule of everybody finds it worth a trial.
 	Others []tuner.Strategy
@@ -42,14 +41,16 @@ type Loop struct {
 	dist  [][][]float64
 	mem   memory
 
-	once    sync.Once
-	guesses map[int]Guess // by index, of the points that the prior has a guess for
-	liked   []space.Point // what the prior expects most of, best first
+	prior *Opinion
 }
 
 // NewLoop returns the search over a space.
 func NewLoop(s *space.Space, opt Options) *Loop {
-	return &Loop{space: s, opt: opt, sobol: NewSobol(s, opt.Seed), dist: distances(s)}
+	l := &Loop{space: s, opt: opt, sobol: NewSobol(s, opt.Seed), dist: distances(s), prior: opt.Prior}
+	if l.prior == nil {
+		l.prior = &Opinion{space: s}
+	}
+	return l
 }
 
 // Name is "loop".
@@ -70,9 +71,8 @@ const hopeless = 0.02
 
 // Ask implements tuner.Strategy. An empty answer says that nothing is worth a trial.
 func (l *Loop) Ask(rng *rand.Rand, history []tuner.Trial, n int) []tuner.Proposal {
-	l.once.Do(l.consult)
 	v := look(l.space, l.opt.Goal, history)
-	m := l.mem.model(v, l.dist, l.guess)
+	m := l.mem.model(v, l.dist, l.prior.guess)
 	if p, ok := l.goOn(v, m, history); ok {
 		return []tuner.Proposal{p}
 	}
@@ -119,7 +119,7 @@ func (l *Loop) goOn(v *view, m *surrogate, history []tuner.Trial) (tuner.Proposa
 // opening returns what is left of the first points: the prior's and the spread-out ones in
 // turn.
 func (l *Loop) opening(v *view) []tuner.Proposal {
-	liked := l.liked[:min(loopPrior, len(l.liked))]
+	liked := l.prior.liked[:min(loopPrior, len(l.prior.liked))]
 	spread := loopSpread
 	if len(liked) == 0 {
 		spread *= 2
@@ -158,7 +158,7 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 			}
 		}
 	}
-	more = append(more, l.liked[:min(loopLiked, len(l.liked))]...)
+	more = append(more, l.prior.liked[:min(loopLiked, len(l.prior.liked))]...)
 	if len(v.obs) >= tpeRandom {
 		good, _ := v.split(0.15)
 		for range tpeDraws {
@@ -172,7 +172,7 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 	points := v.candidates(rng, m, loopSamples, more)
 	for _, p := range points {
 		b := m.at(p)
-		if !l.expected(p) {
+		if !l.prior.expects(p) {
 			b.feasible /= 2
 		}
 		beliefs[l.space.Index(p)] = b
@@ -196,9 +196,8 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 // Rank orders the configurations that were measured whole and met their constraints by the
 // lower end of what the model believes of their gain, best first.
 func (l *Loop) Rank(history []tuner.Trial) []tuner.Proposal {
-	l.once.Do(l.consult)
 	v := look(l.space, l.opt.Goal, history)
-	m := l.mem.model(v, l.dist, l.guess)
+	m := l.mem.model(v, l.dist, l.prior.guess)
 	if m == nil {
 		return nil
 	}
@@ -235,67 +234,4 @@ func (l *Loop) brief(points []space.Point, source string) []tuner.Proposal {
 		out = append(out, tuner.Proposal{Config: l.space.At(p), Source: source})
 	}
 	return out
-}
-
-// consult asks the prior about every point that can be listed, once, and orders what it
-// likes. Of points that the prior cannot tell apart one is liked, so that the first trials
-// differ in what matters.
-func (l *Loop) consult() {
-	l.guesses = map[int]Guess{}
-	if l.opt.Prior == nil {
-		return
-	}
-	all := l.space.All()
-	if all == nil {
-		all = l.space.Sample(rand.New(rand.NewPCG(l.opt.Seed, 0x9e37)), 4000)
-	}
-	var holds []space.Point
-	told := map[float64]bool{}
-	for _, p := range all {
-		g, ok := l.opt.Prior.Guess(l.space.At(p))
-		if !ok {
-			continue
-		}
-		l.guesses[l.space.Index(p)] = g
-		if over := (&seen{slack: g.Slack}).violation(); over == 0 && !told[g.Gain] {
-			told[g.Gain] = true
-			holds = append(holds, p)
-		}
-	}
-	l.liked = spread(l.space, top(holds, 2*loopLiked, func(p space.Point) float64 { return l.guesses[l.space.Index(p)].Gain }))
-}
-
-// spread moves points forward that differ from all before them in two knobs or more, for the
-// opening; the rest keeps its order.
-func spread(s *space.Space, points []space.Point) []space.Point {
-	var front, rest []space.Point
-	for _, p := range points {
-		far := len(front) < loopPrior
-		for _, q := range front {
-			n := 0
-			for d := range p {
-				if p[d] != q[d] {
-					n++
-				}
-			}
-			far = far && n >= min(2, len(s.Dims))
-		}
-		if far {
-			front = append(front, p)
-		} else {
-			rest = append(rest, p)
-		}
-	}
-	return append(front, rest...)
-}
-
-func (l *Loop) guess(p space.Point) Guess { return l.guesses[l.space.Index(p)] }
-
-// expected reports whether the prior expects the point to run, or has no opinion.
-func (l *Loop) expected(p space.Point) bool {
-	if len(l.guesses) == 0 {
-		return true
-	}
-	_, ok := l.guesses[l.space.Index(p)]
-	return ok
 }

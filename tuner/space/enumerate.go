@@ -8,7 +8,7 @@ import (
 )
 
 // Most is the largest space whose points are listed one by one. Larger ones are sampled.
-const Most = 1 << 16
+const Most = 1 << 17
 
 // listed are the points of a space that its constraints allow, found once.
 type listed struct {
@@ -112,6 +112,17 @@ func (s *Space) Neighbours(p Point) []Point {
 func (s *Space) Sample(rng *rand.Rand, n int) []Point {
 	if all := s.All(); all != nil {
 		n = min(n, len(all))
+		if n*8 < len(all) {
+			taken := make(map[int]bool, n)
+			out := make([]Point, 0, n)
+			for len(out) < n {
+				if i := rng.IntN(len(all)); !taken[i] {
+					taken[i] = true
+					out = append(out, all[i])
+				}
+			}
+			return out
+		}
 		out := make([]Point, 0, n)
 		for _, i := range rng.Perm(len(all))[:n] {
 			out = append(out, all[i])

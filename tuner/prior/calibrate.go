@@ -1,0 +1,67 @@
+package prior
+
+import (
+	"math"
+	"time"
+
+	"github.com/inferencebench/inferencebench/sim"
+)
+
+// Steps is the cost of a decoding step of a server as probes find it:
+//
+//	time = Base + n·Each + n·context·Token
+//
+// for n requests over so many tokens of context each, in seconds.
+type Steps struct{ Base, Each, Token float64 }
+
+// At is the time of a step, in seconds.
+func (s Steps) At(n, context int) float64 {
+	return s.Base + float64(n)*(s.Each+float64(context)*s.Token)
+}
+
+// The widest factors by which a calibration changes a constant. What is further away is
+// another effect, which a constant must not hide.
+const (
+	widest  = 4
+	passes  = 8
+	probeN  = 32
+	shortly = 64
+	longly  = 4096
+)
+
+// Calibrate returns the engine with constants under which its decoding steps cost what was
+// measured: the host's time a step, its time a request, and the share of the memory's
+// bandwidth that reading the cache reaches. It takes each from the step that shows it most:
+// one short request, many short ones, many long ones. A step that the device alone already
+// makes longer than measured raises the bandwidth reached for the weights instead.
+func Calibrate(e sim.Config, measured Steps) sim.Config {
+	e = e.Resolved()
+	was := e
+	kernels := func(change func(*sim.Kernels)) {
+		change(&e.GPU.K16)
+		change(&e.GPU.K8)
+	}
+	for range passes {
+		if d := measured.At(1, shortly) - sim.DecodeTime(e, 1, shortly).Seconds(); e.HostBase+seconds(d) > 0 {
+			e.HostBase = clamp(e.HostBase+seconds(d), was.HostBase)
+		} else {
+			e.HostBase = clamp(1, was.HostBase)
+			f := sim.DecodeTime(e, 1, shortly).Seconds() / measured.At(1, shortly)
+			kernels(func(k *sim.Kernels) { k.Weights = min(k.Weights*f, 1) })
+		}
+		d := measured.At(probeN, shortly) - measured.At(1, shortly) - (sim.DecodeTime(e, probeN, shortly) - sim.DecodeTime(e, 1, shortly)).Seconds()
+		e.HostPerSeq = clamp(e.HostPerSeq+seconds(d/(probeN-1)), was.HostPerSeq)
+		have := (sim.DecodeTime(e, probeN, longly) - sim.DecodeTime(e, probeN, shortly)).Seconds()
+		want := measured.At(probeN, longly) - measured.At(probeN, shortly)
+		if have > 0 && want > 0 {
+			f := math.Min(math.Max(have/want, 1.0/widest), widest)
+			kernels(func(k *sim.Kernels) { k.KVRead = min(k.KVRead*f, 1) })
+		}
+	}
+	return e
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * 1e9) }
+
+// clamp keeps a time within the widest factor of what it was, and above zero.
+func clamp(d, was time.Duration) time.Duration { return min(max(d, was/widest, 1), was*widest) }
