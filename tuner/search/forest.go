@@ -9,16 +9,15 @@ import (
 	"github.com/inferencebench/inferencebench/tuner/space"
 )
 
-// The forest's settings, those of SMAC: trees, the share of knobs looked at in a split, the
-// fewest trials in a leaf.
+// The forest's settings, those of SMAC: trees, and the fewest trials in a leaf. Each split
+// may use every knob.
 const (
 	forestTrees = 10
-	forestShare = 5.0 / 6
-	forestLeaf  = 3
+	forestLeaf  = 1
 )
 
-// forest is a random forest for regression on a grid. Its trees differ by bootstrap and by
-// the knobs that each split may look at.
+// forest is a random forest for regression on a grid. Its trees differ by bootstrap, and by
+// the order in which equally good splits are met.
 type forest struct{ trees []*node }
 
 // node is a leaf, or a split that sends a point left when its value of the knob is at most
@@ -52,13 +51,7 @@ func grow(rng *rand.Rand, s *space.Space, at []space.Point, y []float64, rows []
 		return n
 	}
 	least := math.Inf(1)
-	dims := rng.Perm(len(s.Dims))
-	looked := 0
-	for _, d := range dims {
-		if looked >= int(math.Ceil(forestShare*float64(len(dims)))) && least < math.Inf(1) {
-			break
-		}
-		looked++
+	for _, d := range rng.Perm(len(s.Dims)) {
 		ordered := s.Dims[d].Ordered
 		for v := range s.Dims[d].Values {
 			var ln, rn, ls, rs, lq, rq float64

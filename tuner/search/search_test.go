@@ -163,9 +163,9 @@ func hunt(p *problem, s tuner.Strategy, seed uint64, minutes float64) (float64, 
 // time, with mixed, constrained and crashing spaces.
 func TestBeatsRandom(t *testing.T) {
 	const minutes = 40
-	seeds := uint64(3)
+	seeds := uint64(4)
 	if testing.Short() {
-		seeds = 2
+		seeds = 3
 	}
 	for _, p := range problems() {
 		strategies := func(seed uint64) []tuner.Strategy {

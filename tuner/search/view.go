@@ -42,7 +42,7 @@ type view struct {
 func look(s *space.Space, goal tuner.Goal, history []tuner.Trial) *view {
 	v := &view{space: s, tried: make(map[int]int)}
 	base := baseline(goal, history)
-	drift := newDrift(goal)
+	drift, _ := tuner.Drift(goal, history)
 	for i := range history {
 		t := &history[i]
 		p, err := s.Point(t.Config)
@@ -58,7 +58,7 @@ func look(s *space.Space, goal tuner.Goal, history []tuner.Trial) *view {
 		}
 		o := seen{at: p, index: k, rung: t.Load.Rung}
 		if score, ok := goal.Score(&t.Measurement).Get(); ok {
-			o.ok, o.gain, o.slack = true, score-drift.at(t, score)-base(t.Load), t.Slack
+			o.ok, o.gain, o.slack = true, score-drift[i]-base(t.Load), t.Slack
 			v.cons = max(v.cons, len(t.Slack))
 		}
 		v.obs = append(v.obs, o)
@@ -92,44 +92,6 @@ func baseline(goal tuner.Goal, history []tuner.Trial) func(tuner.Load) float64 {
 		}
 		return 0
 	}
-}
-
-// driftStep is the change of a repeated measurement that is taken for a change of the
-// machine: twice the usual noise of a trial.
-const driftStep = 0.03
-
-// drift follows how the machine changes, by configurations that are measured again. A
-// change of more than [driftStep] is taken off everything measured until the next repeat.
-type drift struct {
-	goal  tuner.Goal
-	first map[repeat]float64 // corrected score of the first trial
-	now   float64
-}
-
-// repeat is what trials must share to be repeats of each other.
-type repeat struct {
-	config string
-	load   tuner.Load
-}
-
-func newDrift(goal tuner.Goal) *drift { return &drift{goal: goal, first: map[repeat]float64{}} }
-
-// at takes trials in their order and returns what is to be taken off the trial's score.
-func (d *drift) at(t *tuner.Trial, score float64) float64 {
-	key := repeat{t.Config.Key(), t.Load}
-	was, again := d.first[key]
-	if !again {
-		d.first[key] = score - d.now
-		return d.now
-	}
-	if t.Role != tuner.RoleIncumbent {
-		return d.now
-	}
-	d.now = score - was
-	if math.Abs(d.now) < driftStep {
-		d.now = 0
-	}
-	return d.now
 }
 
 // best is the largest gain of a feasible trial, and its place among the trials; -1 where
