@@ -57,6 +57,10 @@ bench: ## Go benchmarks with allocations
 bench-limits: ## the client's own limits against a null server, as ratios within one run (quiet machine)
 	CGO_ENABLED=0 go run ./loadgen/bench
 
+.PHONY: bench-tuner
+bench-tuner: ## compare the searches on landscapes with a known optimum and write docs/tuning.md
+	CGO_ENABLED=0 go run ./tuner/bench -o docs/tuning.md
+
 .PHONY: attribution
 attribution: ## score the diagnosis on the fault suite and write docs/attribution.md
 	CGO_ENABLED=0 go run ./analyst/suite/attribution -o docs/attribution.md

@@ -92,6 +92,9 @@ func (l *Landscape) Gain(a space.Assignment) (float64, bool) {
 	return g, true
 }
 
+// Slack is ln(metric/limit) of each constraint, of a truth.
+func (l *Landscape) Slack(t Truth) []float64 { return l.Spec.slack(&t, &l.def) }
+
 // Optimum returns the best assignment and its gain.
 func (l *Landscape) Optimum() (space.Assignment, float64) { return l.space.At(l.best), l.score }
 

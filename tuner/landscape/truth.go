@@ -79,6 +79,17 @@ func (s *Spec) play(ctx context.Context, a space.Assignment) (Truth, error) {
 // limited reports whether percentiles decide.
 func (s *Spec) limited() bool { return s.TTFT > 0 || s.TPOT > 0 }
 
+// percentiles is how many of the constraints limit a percentile; they come first.
+func (s *Spec) percentiles() int {
+	n := 0
+	for _, limit := range []float64{s.TTFT, s.TPOT} {
+		if limit > 0 && s.Objective != Goodput {
+			n++
+		}
+	}
+	return n
+}
+
 // slack is ln(metric/limit) of the landscape's constraints, the default's metrics given.
 func (s *Spec) slack(t, def *Truth) []float64 {
 	var out []float64

@@ -63,7 +63,8 @@ const (
 	loopEvery   = 6   // one in so many is spread out later
 	loopSamples = 250 // random candidates of a proposal
 	loopLiked   = 120 // candidates that the prior likes most
-	loopLeast   = 14  // points before the search may end
+	loopLeast   = 20  // points before the search may end
+	loopDoubts  = 8   // points in a row that nothing was hoped of, before it ends
 )
 
 // hopeless is the chance of a worthwhile gain below which a search ends.
@@ -178,12 +179,16 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 		beliefs[l.space.Index(p)] = b
 		worth = max(worth, b.feasible*normal((b.mean-over-l.opt.Goal.MinGain)/b.sd))
 	}
+	source2 := "gp"
 	if worth < hopeless && len(v.tried) >= loopLeast {
-		return nil
+		if l.doubts(history) >= loopDoubts {
+			return nil
+		}
+		source2 = "doubt"
 	}
 	var out []tuner.Proposal
 	for _, p := range top(points, n, func(p space.Point) float64 { return math.Log(beliefs[l.space.Index(p)].acquisition(over)) }) {
-		next := l.brief([]space.Point{p}, "gp")[0]
+		next := l.brief([]space.Point{p}, source2)[0]
 		if other, ok := source[l.space.Index(p)]; ok {
 			other.Rung = next.Rung
 			next = other
@@ -193,8 +198,23 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 	return out
 }
 
-// Rank orders the configurations that were measured whole and met their constraints by the
-// lower end of what the model believes of their gain, best first.
+// doubts counts the latest points that were measured although nothing was hoped of them.
+func (l *Loop) doubts(history []tuner.Trial) int {
+	n := 0
+	for i := len(history) - 1; i >= 0; i-- {
+		if t := &history[i]; t.Role == tuner.RoleSearch && t.Load.Rung < fullRung {
+			if t.Source != "doubt" && t.Source != "sobol" {
+				break
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// Rank orders the configurations that were measured whole by the gain that a proof of them
+// is expected to bring: the lower end of what the model believes of their gain, times the
+// chance that every trial of a certification meets the constraints. Best first.
 func (l *Loop) Rank(history []tuner.Trial) []tuner.Proposal {
 	v := look(l.space, l.opt.Goal, history)
 	m := l.mem.model(v, l.dist, l.prior.guess)
@@ -216,11 +236,11 @@ func (l *Loop) Rank(history []tuner.Trial) []tuner.Proposal {
 	}
 	score := func(p space.Point) float64 {
 		b := m.at(p)
-		return b.mean - b.sd/2 + math.Log(max(b.feasible, 1e-6))/10
+		return (b.mean - b.sd/2) * b.proof
 	}
 	var out []tuner.Proposal
 	for _, p := range top(points, len(points), score) {
-		if b := m.at(p); b.mean > 0 && b.feasible > 0.3 {
+		if score(p) > 0 {
 			out = append(out, last[l.space.Index(p)])
 		}
 	}

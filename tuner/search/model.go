@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/space"
 )
 
@@ -12,7 +13,8 @@ import (
 // default, and the chance that it runs and meets every constraint.
 type belief struct {
 	mean, sd float64
-	feasible float64
+	feasible float64 // in one trial, its noise included
+	proof    float64 // in every trial of a certification
 }
 
 // surrogate models gain, constraints and failures after a view.
@@ -110,20 +112,27 @@ func (m *memory) model(v *view, dist [][][]float64, prior func(space.Point) Gues
 // at is the belief about a point.
 func (s *surrogate) at(p space.Point) belief {
 	g := s.prior(p)
-	b := belief{feasible: 1}
+	b := belief{feasible: 1, proof: 1}
 	b.mean, b.sd = s.gain.predict(p, g.Gain)
 	for j, gp := range s.slack {
 		if gp != nil {
 			mean, sd := gp.predict(p, g.slack(j))
-			b.feasible *= normal(-mean / sd)
+			holds := normal(-mean / math.Hypot(sd, math.Exp(gp.par.noise)))
+			b.feasible *= holds
+			b.proof *= math.Pow(holds, proofTrials)
 		}
 	}
 	if s.run != nil {
 		mean, sd := s.run.predict(p, 1)
-		b.feasible *= normal(mean / math.Hypot(sd, 0.3))
+		runs := normal(mean / math.Hypot(sd, 0.3))
+		b.feasible *= runs
+		b.proof *= runs
 	}
 	return b
 }
+
+// proofTrials is how many trials of a certification must each meet every constraint.
+const proofTrials = tuner.DefaultOrders
 
 // acquisition is expected improvement over a gain times the chance to be feasible.
 func (b belief) acquisition(over float64) float64 {

@@ -162,8 +162,8 @@ func hunt(p *problem, s tuner.Strategy, seed uint64, minutes float64) (float64, 
 // On standard functions every model-based search finds more than random search in the same
 // time, with mixed, constrained and crashing spaces.
 func TestBeatsRandom(t *testing.T) {
-	const minutes = 40
-	seeds := uint64(4)
+	const minutes = 36
+	seeds := uint64(3)
 	if testing.Short() {
 		seeds = 3
 	}

@@ -34,13 +34,14 @@ type view struct {
 	space *space.Space
 	obs   []seen
 	tried map[int]int // highest rung at which a point was tried, by index
+	rest  [][]bool    // knob values that crashed again and again, by knob and value
 	cons  int         // number of constraints
 }
 
 // look reads the trials of the search's own workload. Those of the held-out one are left
 // out, so that it stays unseen; those that could not be trusted count as tried only.
 func look(s *space.Space, goal tuner.Goal, history []tuner.Trial) *view {
-	v := &view{space: s, tried: make(map[int]int)}
+	v := &view{space: s, tried: make(map[int]int), rest: resting(s, history)}
 	base := baseline(goal, history)
 	drift, _ := tuner.Drift(goal, history)
 	for i := range history {
@@ -106,10 +107,35 @@ func (v *view) best() (gain float64, at int) {
 	return gain, at
 }
 
-// fresh reports whether a point was not tried yet.
+// fresh reports whether a point was not tried yet and may be launched.
 func (v *view) fresh(p space.Point) bool {
+	for d := range v.rest {
+		if v.rest[d] != nil && v.rest[d][p[d]] {
+			return false
+		}
+	}
 	_, ok := v.tried[v.space.Index(p)]
 	return !ok
+}
+
+// resting finds the values that the circuit breaker of a study leaves alone. It is nil for
+// knobs without any.
+func resting(s *space.Space, history []tuner.Trial) [][]bool {
+	out := make([][]bool, len(s.Dims))
+	for d := range s.Dims {
+		for i, v := range s.Dims[d].Values {
+			if v == "" {
+				continue
+			}
+			if _, trip := tuner.Tripped(history, space.Assignment{s.Dims[d].Name: v}, tuner.DefaultBreaker); trip {
+				if out[d] == nil {
+					out[d] = make([]bool, len(s.Dims[d].Values))
+				}
+				out[d][i] = true
+			}
+		}
+	}
+	return out
 }
 
 // proposal is a point as a proposal at the fidelity that the controls use.

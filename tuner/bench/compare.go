@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/inferencebench/inferencebench/tuner"
+	"github.com/inferencebench/inferencebench/tuner/landscape"
+	"github.com/inferencebench/inferencebench/tuner/search"
+)
+
+// ours is the strategy that the others are compared with; plain is the same without a prior.
+const (
+	ours  = "loop"
+	plain = "loop-no-prior"
+)
+
+// all lists the strategies, ours first.
+func all() []string { return []string{ours, plain, "gp", "tpe", "forest", "random", "sobol"} }
+
+// outcome is what came of one study.
+type outcome struct {
+	decision tuner.Decision
+	// gain is the true gain of what was certified, as a logarithm; 0 where the default was
+	// kept or where what was certified is worth nothing.
+	gain float64
+	// worse says that what was certified is truly below the default, over that it truly
+	// exceeds a limit.
+	worse, over bool
+	// found is the largest true gain of anything tried, half of anything tried in the first
+	// half of the budget.
+	found, half float64
+	trials      int // of the search
+	failed      int // of these, that did not end well
+	claimed     float64
+}
+
+// row is a landscape and what came of every study on it.
+type row struct {
+	spec      *landscape.Spec
+	optimum   float64
+	agreement float64              // rank correlation of prior and truth
+	census    [5]int               // as Census returns them
+	outcomes  map[string][]outcome // by strategy, in the order of the seeds
+}
+
+// compare runs every strategy with every seed on a landscape.
+func compare(ctx context.Context, o options, spec *landscape.Spec) (*row, error) {
+	l, err := spec.Build(ctx, o.workers, o.cache)
+	if err != nil {
+		return nil, err
+	}
+	prior, err := l.Prior(ctx, o.workers)
+	if err != nil {
+		return nil, fmt.Errorf("landscape %s: %w", spec.Name, err)
+	}
+	opinion := search.Consult(l.Space(), prior)
+	r := &row{spec: spec, agreement: agreement(l, prior), outcomes: map[string][]outcome{}}
+	_, r.optimum = l.Optimum()
+	r.census[0], r.census[1], r.census[2], r.census[3], r.census[4] = l.Census()
+	for _, name := range o.strategies {
+		out := make([]outcome, o.seeds)
+		errs := make([]error, o.seeds)
+		var wg sync.WaitGroup
+		for w := range o.workers {
+			wg.Go(func() {
+				for i := w; i < o.seeds; i += o.workers {
+					seed := uint64(o.first + i)
+					out[i], errs[i] = study(ctx, l, strategy(name, l, opinion, seed), seed, o.budget)
+				}
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return nil, fmt.Errorf("landscape %s, %s: %w", spec.Name, name, err)
+		}
+		r.outcomes[name] = out
+	}
+	return r, nil
+}
+
+func strategy(name string, l *landscape.Landscape, opinion *search.Opinion, seed uint64) tuner.Strategy {
+	s, goal := l.Space(), l.Spec.Goal()
+	switch name {
+	case ours:
+		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed, Prior: opinion})
+	case plain:
+		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed})
+	case "gp":
+		return search.NewGP(s, goal, seed)
+	case "tpe":
+		return search.NewTPE(s, goal)
+	case "forest":
+		return search.NewForest(s, goal, seed)
+	case "sobol":
+		return search.NewSobol(s, seed)
+	}
+	return search.NewRandom(s)
+}
+
+// study runs one strategy through the protocol and holds what it certified against the truth.
+func study(ctx context.Context, l *landscape.Landscape, s tuner.Strategy, seed uint64, budget time.Duration) (outcome, error) {
+	q := tuner.Study{Name: l.Spec.Name, Seed: seed, Goal: l.Spec.Goal(), Budget: tuner.Budget{Time: budget}}
+	if _, ok := s.(*search.Loop); ok {
+		q.Protocol.DefaultRungs = []int{1, 0}
+	}
+	res, err := tuner.Run(ctx, q, l.Bench(seed), s, tuner.Options{})
+	if err != nil {
+		return outcome{}, err
+	}
+	if res.Decision == tuner.Interrupted {
+		return outcome{}, fmt.Errorf("interrupted: %s", res.Reason)
+	}
+	out := outcome{decision: res.Decision}
+	if res.Decision == tuner.Change {
+		g, holds := l.Gain(res.Config)
+		t := l.Truth(res.Config)
+		out.over = !holds && t.Outcome == tuner.OK
+		out.worse = t.Outcome != tuner.OK || (holds && g < 0)
+		if holds {
+			out.gain = g
+		}
+		out.claimed = math.Log1p(worst(res))
+	}
+	var spent time.Duration
+	for i := range res.Trials {
+		t := &res.Trials[i]
+		spent += t.Took
+		if t.Role != tuner.RoleSearch {
+			continue
+		}
+		out.trials++
+		if t.Outcome != tuner.OK {
+			out.failed++
+		}
+		if g, holds := l.Gain(t.Config); holds {
+			out.found = max(out.found, g)
+			if spent <= budget/2 {
+				out.half = max(out.half, g)
+			}
+		}
+	}
+	return out, nil
+}
+
+func worst(r *tuner.Result) float64 {
+	w, _, _ := r.Gain()
+	return w
+}
