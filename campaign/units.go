@@ -36,6 +36,17 @@ func (d Duration) MarshalYAML() ([]byte, error) { return []byte(time.Duration(d)
 // MarshalJSON writes the Go notation.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
+// UnmarshalJSON reads the Go notation.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(s)
+	*d = Duration(v)
+	return err
+}
+
 // ParseWarmup reads a count such as "20" or a time such as "10s".
 func ParseWarmup(s string) (Warmup, error) {
 	if n, err := strconv.Atoi(s); err == nil {

@@ -32,6 +32,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	})
 	root.AddCommand(
 		newRun(),
+		newTune(),
 		newEval(),
 		newReplay(),
 		newAnalyze(),

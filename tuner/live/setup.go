@@ -1,0 +1,305 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/evals"
+	"github.com/inferencebench/inferencebench/tuner"
+	"github.com/inferencebench/inferencebench/tuner/search"
+	"github.com/inferencebench/inferencebench/tuner/space"
+)
+
+// The files of a study's folder.
+const (
+	JournalFile = "journal.jsonl" // every trial
+	FileFile    = "study.json"    // the question: a File
+	ResultFile  = "result.json"   // the answer: a tuner.Result
+	PageFile    = "study.html"
+)
+
+// Environment is what a study needs from the program around it. Now is required.
+type Environment struct {
+	Log     *slog.Logger
+	Getenv  func(string) string
+	Tool    archive.Tool
+	Now     func() time.Time
+	Started func(campaign.Start)
+	// Control overrides how the server is started and stopped; nil makes it from the File.
+	Control   Control
+	Observers []Observer
+	// Supported reports whether the installed server knows a flag; nil: all.
+	Supported func(flag string) bool
+	// Others makes what proposes beside the search, and Prior what expects something of
+	// configurations, once adapter and space are known; see search.Options.
+	Others func(*Setup) []tuner.Strategy
+	Prior  func(*Setup) search.Prior
+}
+
+// Setup is a study that is ready to be run.
+type Setup struct {
+	File     *File
+	Study    tuner.Study
+	Space    *space.Space
+	Strategy tuner.Strategy
+	Control  Control
+	Bench    *Bench
+	Adapter  *engines.Adapter
+}
+
+// ErrNothingToTune is in the chain of the error of a study without a knob.
+var ErrNothingToTune = errors.New("there is nothing to tune")
+
+// Prepare makes a study of what a valid File asks for, in the folder dir: the space, the
+// search, the frozen workloads and the bench. Nothing is started, and a folder that was
+// prepared before is prepared the same.
+func Prepare(dir string, f *File, env Environment) (*Setup, error) {
+	s := &Setup{File: f, Control: env.Control}
+	if err := s.explore(env); err != nil {
+		return nil, err
+	}
+	metric, up, err := ParseGoal(f.Goal)
+	if err != nil {
+		return nil, err
+	}
+	goal := tuner.Goal{Metric: metric, Maximise: up, MinGain: f.MinGain}
+	traffic := f.traffic()
+	about, err := freeze(dir, &traffic, f.Seed, f.Target.Model)
+	if err != nil {
+		return nil, err
+	}
+	if argv, err := json.Marshal(f.Command); err == nil {
+		about["command"] = string(argv)
+	}
+	about["engine"] = s.Adapter.Name
+	s.Study = tuner.Study{
+		Name: f.Name, Seed: f.Seed, Goal: goal, Constraints: f.SLO, USDHour: f.Price, About: about,
+		Budget: tuner.Budget{Time: time.Duration(f.Budget.Time), Trials: f.Budget.Trials, USD: f.Budget.USD},
+		Protocol: tuner.Protocol{
+			Blocks: f.Protocol.Blocks, MaxBlocks: f.Protocol.MaxBlocks, Orders: f.Protocol.Orders,
+			Candidates: f.Protocol.Candidates, Remeasure: f.Protocol.Remeasure, QualityMargin: f.Protocol.QualityMargin,
+		},
+	}
+	if f.Strategy == StrategyLoop {
+		s.Study.Protocol.DefaultRungs = []int{tuner.DefaultRung, 0} // it begins with glances
+	}
+	for _, d := range s.Space.Dims {
+		if d.Quality {
+			s.Study.QualityKnobs = append(s.Study.QualityKnobs, d.Name)
+		}
+	}
+	opt := search.Options{Goal: goal, Seed: f.Seed}
+	if env.Others != nil {
+		opt.Others = env.Others(s)
+	}
+	if env.Prior != nil {
+		opt.Prior = search.Consult(s.Space, env.Prior(s))
+	}
+	s.Strategy = strategy(f.Strategy, s.Space, opt)
+	if s.Control == nil && f.Simulate {
+		if s.Control, err = simulation(f, &traffic, env); err != nil {
+			return nil, err
+		}
+	}
+	if s.Control == nil {
+		return s, nil // nothing may be started: the study can be shown, not run
+	}
+	s.Bench, err = New(Config{
+		Dir: dir, Control: s.Control, Target: f.Target, Monitor: f.Monitor, Traffic: traffic, Goal: goal, Constraints: f.SLO,
+		Seed: f.Seed, USDHour: f.Price, Simulated: f.Simulate, Observers: env.Observers, Log: env.Log, Getenv: env.Getenv,
+		Tool: env.Tool, Now: env.Now, Started: env.Started,
+	})
+	return s, err
+}
+
+// explore finds the adapter and makes the space.
+func (s *Setup) explore(env Environment) error {
+	f := s.File
+	name := f.Engine
+	if name == "" {
+		name = EngineOf(f.Command)
+	}
+	var ok bool
+	if s.Adapter, ok = engines.Lookup(name); !ok || name == "" {
+		var known []string
+		for _, a := range engines.Table() {
+			if len(a.Knobs) > 0 {
+				known = append(known, a.Name)
+			}
+		}
+		return campaign.Problems{{Field: "engine", Message: fmt.Sprintf("%q has no known knobs; use one of %s", name, strings.Join(known, ", "))}}
+	}
+	opt := space.Options{Settings: settings(f.Command, s.Adapter.Knobs), Supported: env.Supported}
+	if len(f.Knobs) > 0 {
+		opt.Narrow = f.Knobs
+	}
+	var err error
+	if s.Space, err = space.FromKnobs(s.Adapter.Knobs, opt); err != nil {
+		return campaign.Problems{{Field: "knobs", Message: strings.ReplaceAll(err.Error(), "\n", "; ")}}
+	}
+	if len(s.Space.Dims) == 0 {
+		return fmt.Errorf("%w: no knob of %s has values to try; name some with --knobs", ErrNothingToTune, s.Adapter.Name)
+	}
+	return nil
+}
+
+// Allow returns why an assignment must not be launched: it is not in the space that the user
+// agreed to, or arithmetic says that it cannot work.
+func (s *Setup) Allow(a space.Assignment) error {
+	if _, err := s.Space.Point(a); err != nil {
+		return err
+	}
+	return s.Space.Check(a)
+}
+
+// EngineOf guesses the adapter of a launch command by the words in it; "" where none tells.
+func EngineOf(argv []string) string {
+	all := strings.ToLower(strings.Join(argv, " "))
+	for _, e := range []struct{ word, name string }{
+		{"sglang", "sglang"}, {"llama-server", "llama_cpp"}, {"llamacpp", "llama_cpp"}, {"llama.cpp", "llama_cpp"}, {"vllm", "vllm"},
+	} {
+		if strings.Contains(all, e.word) {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// settings are the values that a launch command sets for knobs.
+func settings(argv []string, knobs []engines.Knob) map[string]string {
+	out := map[string]string{}
+	for i, word := range argv {
+		name, value, joined := strings.Cut(word, "=")
+		for k := range knobs {
+			knob := &knobs[k]
+			off := "--no-" + strings.TrimPrefix(knob.Name, "--")
+			switch {
+			case knob.Type == "bool" && word == off:
+				out[knob.Name] = "false"
+			case name != knob.Name && name != knob.Short || name == "":
+			case joined:
+				out[knob.Name] = value
+			case knob.Type == "bool" && (i+1 >= len(argv) || strings.HasPrefix(argv[i+1], "-")):
+				out[knob.Name] = "true"
+			case i+1 < len(argv):
+				out[knob.Name] = argv[i+1]
+			}
+		}
+	}
+	return out
+}
+
+func strategy(name string, s *space.Space, opt search.Options) tuner.Strategy {
+	switch name {
+	case StrategyRandom:
+		return search.NewRandom(s)
+	case StrategySobol:
+		return search.NewSobol(s, opt.Seed)
+	case StrategyTPE:
+		return search.NewTPE(s, opt.Goal)
+	case StrategyGP:
+		return search.NewGP(s, opt.Goal, opt.Seed)
+	case StrategyForest:
+		return search.NewForest(s, opt.Goal, opt.Seed)
+	}
+	return search.NewLoop(s, opt)
+}
+
+// freeze writes the two workloads without a salt, as the record of what is sent, and returns
+// their content hashes.
+func freeze(dir string, t *Traffic, seed uint64, model string) (map[string]string, error) {
+	folder := filepath.Join(dir, "workloads")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("study folder: %w", err)
+	}
+	about := map[string]string{}
+	for name, s := range map[string]uint64{"workload": seed, "held_out": seed ^ heldOutSeed} {
+		path := filepath.Join(folder, name+".jsonl.zst")
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("study folder: %w", err)
+		}
+		sum, err := t.Freeze(path, s, 0, "", model, tuner.DefaultRung)
+		if err != nil {
+			return nil, err
+		}
+		about[name] = sum
+	}
+	return about, nil
+}
+
+// simulatedAccuracy is the share of items that the simulation gets right.
+const simulatedAccuracy = 0.9
+
+// simulation is the control of the simulated engine, which knows the answers of the items.
+func simulation(f *File, t *Traffic, env Environment) (*Sim, error) {
+	var sets []evals.Mix
+	for _, seed := range []uint64{f.Seed, f.Seed ^ heldOutSeed} {
+		m, err := t.items(seed)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, m)
+	}
+	answers := func(prompt string) (string, bool) {
+		for _, m := range sets {
+			if a, ok := m.Answer(prompt); ok {
+				return a, true
+			}
+		}
+		return "", false
+	}
+	return &Sim{Argv: f.Command, Speed: 1, Answers: answers, Accuracy: simulatedAccuracy, Seed: f.Seed, Noise: 0.02, Now: env.Now}, nil
+}
+
+// Plan says how a study will go, by what is known before it begins.
+type Plan struct {
+	Points      int // configurations in the space
+	Least       int // trials that prove one candidate
+	TrialTime   time.Duration
+	Proof       time.Duration // of accepting and certifying one candidate, starts left out
+	SearchShare time.Duration // what the budget leaves to the search
+}
+
+// Plan estimates the study's course.
+func (s *Setup) Plan() Plan {
+	p := s.Study.Protocol.Resolved()
+	t := s.File.traffic()
+	each := func(rung int) time.Duration { return t.Warmup + t.window(rung) }
+	plan := Plan{
+		Points: s.Space.Size(), Least: 4*p.Blocks + 2*p.Orders, TrialTime: each(p.Rung),
+		Proof: time.Duration(4*p.Blocks)*each(p.BlockRung) + time.Duration(2*p.Orders)*each(p.CertifyRung),
+	}
+	if b := s.Study.Budget.Time; b > 0 {
+		plan.SearchShare = max(0, b-plan.Proof)
+	}
+	return plan
+}
+
+// Rehearse returns the launch commands that a study would begin with: the default's, and
+// those of the first proposals, as far as they do not depend on measurements.
+func (s *Setup) Rehearse(ctx context.Context, n int) [][]string {
+	if s.Control == nil || ctx.Err() != nil {
+		return nil
+	}
+	out := [][]string{s.Control.Command(s.Study.Default)}
+	return append(out, s.commands(n)...)
+}
+
+// commands are the launch commands of the first proposals.
+func (s *Setup) commands(n int) [][]string {
+	var out [][]string
+	for _, a := range s.First(n) {
+		out = append(out, s.Control.Command(a))
+	}
+	return out
+}
