@@ -109,6 +109,8 @@ type job struct {
 	fate   fate
 	engine *driver
 	canned bool // answered from memory, past the engine
+	// claimed is how many tokens the usage says.
+	claimed int
 }
 
 // decode reads and checks a body.
@@ -139,6 +141,18 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request) (*request, *apiE
 		return nil, badRequest("min_tokens", "min_tokens must not be negative, got %d", req.MinTokens)
 	}
 	return req, nil
+}
+
+// system is the text of the system messages.
+func (r *request) system() string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		if m.Role == "system" {
+			t, _ := m.text() // chatPrompt has read it
+			b.WriteString(t)
+		}
+	}
+	return b.String()
 }
 
 // stops reads the stop field: a string or a list of at most 16.
@@ -208,6 +222,13 @@ func (s *Server) prepare(req *request, prompt []uint64, user string) (*job, *api
 	case req.Temperature == nil || *req.Temperature > 0:
 		seed ^= serial << 20
 	}
+	if s.cfg.Attack == AttackSmallerModel {
+		seed ^= text.Hash("other weights")
+	}
+	system := req.system()
+	if system != "" {
+		seed ^= text.Hash(system)
+	}
 	ask := text.Ask{User: user, Seed: seed, Min: req.MinTokens, Max: limit, Endless: req.IgnoreEOS}
 	if s.cfg.Answers != nil {
 		if a, ok := s.cfg.Answers(user); ok {
@@ -216,10 +237,18 @@ func (s *Server) prepare(req *request, prompt []uint64, user string) (*job, *api
 		}
 	}
 	tokens, ended := text.Reply(ask)
+	if req.Temperature != nil && *req.Temperature == 0 {
+		tokens, ended = s.numerics(ask, cfg, tokens, ended)
+	}
+	tokens = obey(system, ask, tokens)
+	tokens, ended, j.claimed, j.canned = s.cheat(ask, prompt, tokens, ended)
 	tokens, whole := j.fate.spoil(tokens, limit)
 	tokens, stopped := cutAtStop(tokens, stops)
 	if s.cfg.Faults.Cached {
 		tokens, j.canned = s.memory.recall(prompt, limit, tokens)
+	}
+	if s.cfg.Attack != AttackTruncate {
+		j.claimed = len(tokens)
 	}
 	reason := sim.FinishLength
 	if ended && whole || stopped {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,12 @@ var (
 )
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
-	s.complete(w, r, chatShape, func(req *request) ([]uint64, string, *apiError) { return chatPrompt(req.Messages) })
+	s.complete(w, r, chatShape, func(req *request) ([]uint64, string, *apiError) {
+		if s.cfg.Attack == AttackDropSystem {
+			req.Messages = slices.DeleteFunc(req.Messages, func(m message) bool { return m.Role == "system" })
+		}
+		return chatPrompt(req.Messages)
+	})
 }
 
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
@@ -87,6 +93,9 @@ func (o *reply) usage(completion int) map[string]any {
 	o.job.engine.mu.Lock()
 	cached := o.job.req.Cached
 	o.job.engine.mu.Unlock()
+	if o.srv.cfg.Attack == AttackHiddenPrefix {
+		cached = 0
+	}
 	return map[string]any{
 		"prompt_tokens": o.job.req.Prompt, "completion_tokens": completion, "total_tokens": o.job.req.Prompt + completion,
 		"prompt_tokens_details": map[string]any{"cached_tokens": cached},
@@ -111,7 +120,7 @@ func (o *reply) whole(w http.ResponseWriter, r *http.Request) {
 	}
 	writeJSON(w, http.StatusOK, map[string]any{
 		"id": o.id, "object": o.shape.object, "created": o.created, "model": o.job.model,
-		"choices": []any{choice}, "usage": o.usage(len(o.job.reply)), "system_fingerprint": Version,
+		"choices": []any{choice}, "usage": o.usage(o.job.claimed), "system_fingerprint": Version,
 	})
 }
 
@@ -161,7 +170,7 @@ func (o *reply) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	if o.req.includeUsage() {
 		o.json(map[string]any{"id": o.id, "object": o.shape.chunks, "created": o.created, "model": o.job.model,
-			"choices": []any{}, "usage": o.usage(len(o.job.reply))})
+			"choices": []any{}, "usage": o.usage(o.job.claimed)})
 	}
 	o.buf = append(o.buf, "data: [DONE]\n\n"...)
 	_, _ = w.Write(o.buf)

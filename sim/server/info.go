@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/sim/dialect"
 )
 
@@ -27,6 +28,7 @@ func (s *Server) sources() []dialect.Source {
 		d.mu.Lock()
 		out[i] = dialect.Source{Model: s.model, Index: i, State: d.eng.Snapshot(d.simNow())}
 		d.mu.Unlock()
+		s.hide(&out[i])
 	}
 	return out
 }
@@ -47,6 +49,9 @@ func (s *Server) infoRoutes() {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, v()) })
 	}
 	cfg, mem := s.Engine()
+	if s.cfg.Attack == AttackHiddenPrefix {
+		cfg.EnablePrefixCaching = sim.Off
+	}
 	switch s.speech.Name {
 	case "sglang":
 		page("/model_info", func() any {

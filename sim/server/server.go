@@ -57,6 +57,15 @@ type Config struct {
 	FrontendSlow func(at time.Duration) float64
 	// Faults spoil answers.
 	Faults ReplyFaults
+	// Numerics is the share of greedy replies that part from their usual course at some token,
+	// because rounding depends on the batch; formats of 8 bits and less then part some more.
+	// 0: every greedy reply is exact.
+	Numerics float64
+	// Attack makes the server cheat; "" is an honest one. Upstream is the base URL that
+	// AttackProxy passes requests on to, over UpstreamTransport; nil is the network.
+	Attack            Attack
+	Upstream          string
+	UpstreamTransport http.RoundTripper
 }
 
 // Server is a running simulated server. Its methods are safe for concurrent use.
@@ -78,11 +87,15 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Speed == 0 {
 		cfg.Speed = 1
 	}
-	if cfg.Speed < 0 || cfg.Accuracy < 0 || cfg.Accuracy > 1 {
-		return nil, fmt.Errorf("simulated server: speed %g must be positive and accuracy %g between 0 and 1", cfg.Speed, cfg.Accuracy)
+	if cfg.Speed < 0 || cfg.Accuracy < 0 || cfg.Accuracy > 1 || cfg.Numerics < 0 || cfg.Numerics > 1 {
+		return nil, fmt.Errorf("simulated server: speed %g must be positive, accuracy %g and numerics %g between 0 and 1", cfg.Speed, cfg.Accuracy, cfg.Numerics)
 	}
 	if cfg.Frontend == (sim.FrontendCost{}) {
 		cfg.Frontend = sim.DefaultFrontend
+	}
+	cfg, err := cfg.Attack.apply(cfg)
+	if err != nil {
+		return nil, err
 	}
 	speech, err := dialect.Lookup(cfg.Dialect)
 	if err != nil {
@@ -111,8 +124,13 @@ func New(cfg Config) (*Server, error) {
 
 func (s *Server) routes() {
 	s.mux = http.NewServeMux()
-	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	s.mux.HandleFunc("POST /v1/completions", s.completions)
+	if s.cfg.Attack == AttackProxy {
+		s.mux.Handle("POST /v1/chat/completions", s.proxy())
+		s.mux.Handle("POST /v1/completions", s.proxy())
+	} else {
+		s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
+		s.mux.HandleFunc("POST /v1/completions", s.completions)
+	}
 	s.mux.HandleFunc("GET /v1/models", s.models)
 	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	s.mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
