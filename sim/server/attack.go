@@ -77,8 +77,11 @@ func (a Attack) apply(c Config) (Config, error) {
 		c.Sim.GPU.BF16 *= faster
 		c.Sim.GPU.FP8 *= faster
 		c.Sim.GPU.BW *= faster
-		c.Sim.GPU.K16.Base /= faster
-		c.Sim.GPU.K8.Base /= faster
+		for _, k := range []*sim.Kernels{&c.Sim.GPU.K16, &c.Sim.GPU.K8} {
+			k.Base /= faster
+			k.PerToken /= faster
+		}
+		c.Sim.EnforceEager = false
 		c.Sim.HostBase = r.HostBase / faster
 		c.Sim.HostPerSeq = r.HostPerSeq / faster
 		c.Sim.PrefillLaunch = r.PrefillLaunch / faster

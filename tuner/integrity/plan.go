@@ -11,18 +11,19 @@ type Plan struct {
 	ForcedLen int `json:"forced_len"` // tokens of each
 	Prefix    int `json:"prefix"`     // pairs of prompts with one fresh long prefix
 	Words     int `json:"words"`      // words of such a prefix
+	Burst     int `json:"burst"`      // new long prompts sent at once
 	Parallel  int `json:"parallel"`   // requests at a time where timing does not matter
 }
 
 // DefaultPlan takes a GPU server five to thirty seconds: about 4,000 tokens.
 func DefaultPlan() Plan {
-	return Plan{Prompts: 24, Tokens: 128, Again: 12, Canary: 8, Repeats: 8, Forced: 8, ForcedLen: 48, Prefix: 6, Words: 600, Parallel: 6}
+	return Plan{Prompts: 24, Tokens: 128, Again: 12, Canary: 8, Repeats: 8, Forced: 8, ForcedLen: 48, Prefix: 6, Words: 600, Burst: 16, Parallel: 6}
 }
 
 // SmallPlan is for servers of tens of tokens a second: about 1,500 tokens. It decides less
 // from one observation; those of acceptance and certification add up.
 func SmallPlan() Plan {
-	return Plan{Prompts: 16, Tokens: 48, Again: 8, Canary: 6, Repeats: 6, Forced: 6, ForcedLen: 24, Prefix: 6, Words: 150, Parallel: 2}
+	return Plan{Prompts: 16, Tokens: 48, Again: 8, Canary: 6, Repeats: 6, Forced: 6, ForcedLen: 24, Prefix: 6, Words: 150, Burst: 4, Parallel: 2}
 }
 
 // Sighting is what one observation saw. It holds no prompt and no reply.

@@ -259,7 +259,7 @@ func (o *Observer) prefixes(ctx context.Context, s Subject, id engines.Identity,
 
 // burst sends new long prompts all at once.
 func (o *Observer) burst(ctx context.Context, s Subject, w *Sighting) {
-	replies := make([]reply, o.plan.Prefix)
+	replies := make([]reply, o.plan.Burst)
 	asks := make([]ask, len(replies))
 	for i := range asks {
 		asks[i] = user(passage(o.fresh, o.plan.Words)+"\n\n"+question(o.fresh), 2)
