@@ -263,7 +263,7 @@ func (in *Input) rules() []rule {
 		budget = append(budget, fmt.Sprintf("$%.2f at $%.2f an hour", s.Budget.USD, s.USDHour))
 	}
 	out := []rule{
-		{"Search", fmt.Sprintf("%s, seed %d, over %s configurations; ended because %s", in.Search, s.Seed, quantity.Int(in.Space.Size()), in.Result.Reason)},
+		{"Search", fmt.Sprintf("%s, seed %d, over %s configurations", in.Search, s.Seed, quantity.Int(in.Space.Size()))},
 		{"Margin", fmt.Sprintf("a gain of %.3g %% or less is not worth a change", 100*s.Goal.MinGain)},
 		{"Acceptance", fmt.Sprintf("%d to %d blocks, two-sided 95 %% interval over blocks; at most %d candidates", p.Blocks, p.MaxBlocks, p.Candidates)},
 		{"Certification", fmt.Sprintf("%d arrival orders of the held-out workload, each beside the default", p.Orders)},

@@ -6,7 +6,6 @@
 package lessons
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -36,10 +35,10 @@ type Level struct {
 const leastTrials = 6
 
 // ridge keeps the effects of values that were tried once or twice small.
-const ridge = 0.5
+const ridge = 0.1
 
 // Importances returns the knobs by the share of variance that their main effects explain,
-// largest first, by a ridge regression of the drift-corrected scores on the values of all
+// largest first, by a ridge regression of the drift-corrected gains on the values of all
 // knobs. rest is what the main effects leave unexplained. It is empty where fewer than six
 // configurations were measured.
 func Importances(s *tuner.Study, sp *space.Space, trials []tuner.Trial) (out []Importance, rest float64) {
@@ -152,28 +151,49 @@ type row struct {
 	score  float64
 }
 
-// scores are the drift-corrected scores of the search's whole trials, one a configuration.
+// scores are the drift-corrected gains over the default under the same load, one a
+// configuration: of its longest trials.
 func scores(s *tuner.Study, trials []tuner.Trial) []row {
 	offsets, _ := tuner.Drift(s.Goal, trials)
-	rung := s.Protocol.Resolved().Rung
-	sum, count := map[string]float64{}, map[string]float64{}
+	type mean struct{ sum, n float64 }
+	base := map[tuner.Load]mean{}
+	value := func(i int) (float64, bool) {
+		t := &trials[i]
+		v, ok := s.Goal.Score(&t.Measurement).Get()
+		return v - offsets[i], ok && !t.Load.HeldOut && t.Role != tuner.RoleBlock
+	}
+	for i := range trials {
+		if v, ok := value(i); ok && trials[i].Role == tuner.RoleDefault {
+			m := base[trials[i].Load]
+			base[trials[i].Load] = mean{m.sum + v, m.n + 1}
+		}
+	}
+	best := map[string]int{} // rung
+	sums := map[string]mean{}
 	var order []space.Assignment
 	for i := range trials {
 		t := &trials[i]
-		v, ok := s.Goal.Score(&t.Measurement).Get()
-		if !ok || math.IsNaN(v) || t.Load.HeldOut || t.Load.Rung < rung || t.Role == tuner.RoleBlock {
+		v, ok := value(i)
+		b := base[t.Load]
+		if !ok || b.n == 0 {
 			continue
 		}
 		key := t.Config.Key()
-		if count[key] == 0 {
+		rung, seen := best[key]
+		switch {
+		case !seen:
 			order = append(order, t.Config)
+		case t.Load.Rung < rung:
+			continue
+		case t.Load.Rung > rung:
+			sums[key] = mean{}
 		}
-		sum[key] += v - offsets[i]
-		count[key]++
+		best[key] = t.Load.Rung
+		sums[key] = mean{sums[key].sum + v - b.sum/b.n, sums[key].n + 1}
 	}
 	out := make([]row, len(order))
 	for i, c := range order {
-		out[i] = row{c, sum[c.Key()] / count[c.Key()]}
+		out[i] = row{c, sums[c.Key()].sum / sums[c.Key()].n}
 	}
 	return out
 }

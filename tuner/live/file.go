@@ -250,8 +250,11 @@ func (f *File) validateBudget(add func(string, string, ...any)) {
 	}
 }
 
-// maxWindow bounds a trial's window of rung 1.
-const maxWindow = 6 * time.Hour
+// The bounds of a trial's window of rung 1.
+const (
+	minWindow = 200 * time.Millisecond
+	maxWindow = 6 * time.Hour
+)
 
 func (f *File) validateLoad(add func(string, string, ...any)) {
 	l := f.Load
@@ -266,8 +269,8 @@ func (f *File) validateLoad(add func(string, string, ...any)) {
 	if l.Arrival != "" && l.Rate <= 0 {
 		add("load.arrival", "%q belongs to an open loop: set request_rate", l.Arrival)
 	}
-	if w := time.Duration(l.Window); w < time.Second || w > maxWindow {
-		add("load.window", "%v is outside 1s to %v", w, maxWindow)
+	if w := time.Duration(l.Window); w < minWindow || w > maxWindow {
+		add("load.window", "%v is outside %v to %v", w, minWindow, maxWindow)
 	}
 	if l.Warmup < 0 || time.Duration(l.Warmup) > maxWindow {
 		add("load.warmup", "%v is no time to warm up", time.Duration(l.Warmup))
