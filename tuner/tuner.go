@@ -13,6 +13,7 @@ package tuner
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -92,8 +93,11 @@ type Measurement struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Errors counts failed requests by kind.
 	Errors map[string]int `json:"errors,omitempty"`
-	// Quality are the scored checkpoint items.
-	Quality []archive.Checkpoint `json:"-"`
+	// Quality are the scored checkpoint items. A journal keeps them without their texts.
+	Quality []archive.Checkpoint `json:"quality,omitempty"`
+	// Observed is what checks saw on the live server, by the check's name, such as a
+	// fingerprint of its replies.
+	Observed map[string]json.RawMessage `json:"observed,omitempty"`
 	// StartUp and Took are the time to readiness and the time of the whole trial, start-up
 	// included. They count against the budget.
 	StartUp time.Duration `json:"start_up_ns"`
@@ -107,8 +111,18 @@ type Trial struct {
 	N    int    `json:"n"` // from 1
 	Role string `json:"role"`
 	Load Load   `json:"load"`
+	// For is the key of the challenger that a block or a certification is about, and Pair
+	// which of its blocks or orders, from 1.
+	For  string `json:"for,omitempty"`
+	Pair int    `json:"pair,omitempty"`
 	Proposal
 	Measurement
+}
+
+// Resumer is a Bench that wants to know what was measured before the program was
+// restarted. Resume is called once, before the first Measure.
+type Resumer interface {
+	Resume(history []Trial)
 }
 
 // Bench measures configurations. It launches the server as asked, sends the load, and
