@@ -35,10 +35,12 @@ type gaussian struct {
 	dist    [][][]float64 // squared, by knob and values
 	par     scales
 	inv     []float64 // 1/length², by knob
+	amp2    float64
 	samples []sample
 	chol    mat.Cholesky
-	alpha   *mat.VecDense
-	k, w    *mat.VecDense
+	alpha   []float64   // the inverse of the covariance times the residuals
+	lower   [][]float64 // the Cholesky factor of the covariance
+	k       []float64
 }
 
 // What is assumed of every function: how far the level of all points may be off, and how
@@ -82,7 +84,7 @@ func distances(s *space.Space) [][][]float64 {
 // is not positive definite.
 func condition(dist [][][]float64, samples []sample, par scales) (*gaussian, bool) {
 	n := len(samples)
-	g := &gaussian{dist: dist, par: par, samples: samples, inv: make([]float64, len(par.length))}
+	g := &gaussian{dist: dist, par: par, samples: samples, inv: make([]float64, len(par.length)), amp2: math.Exp(2 * par.amp)}
 	for d, l := range par.length {
 		g.inv[d] = math.Exp(-2 * l)
 	}
@@ -100,11 +102,11 @@ func condition(dist [][][]float64, samples []sample, par scales) (*gaussian, boo
 	if !g.chol.Factorize(k) {
 		return nil, false
 	}
-	g.alpha = mat.NewVecDense(n, nil)
-	if g.chol.SolveVecTo(g.alpha, r) != nil {
+	alpha := mat.NewVecDense(n, nil)
+	if g.chol.SolveVecTo(alpha, r) != nil {
 		return nil, false
 	}
-	g.k, g.w = mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
+	g.alpha = alpha.RawVector().Data
 	return g, true
 }
 
@@ -113,8 +115,7 @@ func (g *gaussian) cov(a, b *sample) float64 {
 	for d, inv := range g.inv {
 		r2 += g.dist[d][a.at[d]][b.at[d]] * inv
 	}
-	amp := math.Exp(2 * g.par.amp)
-	c := amp*matern(r2) + slopeSD*slopeSD*a.prior*b.prior + levelSD*levelSD
+	c := g.amp2*matern(r2) + slopeSD*slopeSD*a.prior*b.prior + levelSD*levelSD
 	if a.rung == b.rung && a.rung != fullRung {
 		c += rungSD * rungSD
 	}
@@ -129,15 +130,28 @@ func matern(r2 float64) float64 {
 
 // predict is the posterior of a whole, noise-free trial at a point.
 func (g *gaussian) predict(at space.Point, prior float64) (mean, sd float64) {
+	n := len(g.samples)
+	if g.lower == nil {
+		var l mat.TriDense
+		g.chol.LTo(&l)
+		g.lower, g.k = make([][]float64, n), make([]float64, n)
+		for i := range n {
+			g.lower[i] = mat.Row(nil, i, &l)
+		}
+	}
 	x := sample{at: at, rung: fullRung, prior: prior}
+	mean, variance := prior, g.cov(&x, &x)
 	for i := range g.samples {
-		g.k.SetVec(i, g.cov(&x, &g.samples[i]))
+		c := g.cov(&x, &g.samples[i])
+		mean += c * g.alpha[i]
+		row := g.lower[i]
+		for j, w := range g.k[:i] {
+			c -= row[j] * w
+		}
+		g.k[i] = c / row[i]
+		variance -= g.k[i] * g.k[i]
 	}
-	mean = prior + mat.Dot(g.k, g.alpha)
-	if g.chol.SolveVecTo(g.w, g.k) != nil {
-		return mean, math.Sqrt(g.cov(&x, &x))
-	}
-	return mean, math.Sqrt(max(g.cov(&x, &x)-mat.Dot(g.k, g.w), 1e-12))
+	return mean, math.Sqrt(max(variance, 1e-12))
 }
 
 // evidence is the logarithm of the posterior density of the parameters: marginal likelihood
@@ -145,7 +159,7 @@ func (g *gaussian) predict(at space.Point, prior float64) (mean, sd float64) {
 func (g *gaussian) evidence(prior hyper) float64 {
 	e := -g.chol.LogDet() / 2
 	for i := range g.samples {
-		e -= (g.samples[i].y - g.samples[i].prior) * g.alpha.AtVec(i) / 2
+		e -= (g.samples[i].y - g.samples[i].prior) * g.alpha[i] / 2
 	}
 	sq := func(x, mean, sd float64) float64 { z := (x - mean) / sd; return z * z / 2 }
 	for _, l := range g.par.length {

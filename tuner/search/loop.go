@@ -168,27 +168,34 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 			}
 		}
 	}
-	worth := 0.0
 	beliefs := map[int]belief{}
-	points := v.candidates(rng, m, loopSamples, more)
-	for _, p := range points {
-		b := m.at(p)
-		if !l.prior.expects(p) {
-			b.feasible /= 2
+	score := func(p space.Point) float64 {
+		k := l.space.Index(p)
+		b, ok := beliefs[k]
+		if !ok {
+			b = m.at(p)
+			if !l.prior.expects(p) {
+				b.feasible /= 2
+			}
+			beliefs[k] = b
 		}
-		beliefs[l.space.Index(p)] = b
+		return math.Log(b.acquisition(over))
+	}
+	points := v.climb(v.candidates(rng, m, loopSamples, more), score)
+	worth := 0.0
+	for _, b := range beliefs {
 		worth = max(worth, b.feasible*normal((b.mean-over-l.opt.Goal.MinGain)/b.sd))
 	}
-	source2 := "gp"
+	by := "gp"
 	if worth < hopeless && len(v.tried) >= loopLeast {
 		if l.doubts(history) >= loopDoubts {
 			return nil
 		}
-		source2 = "doubt"
+		by = "doubt"
 	}
 	var out []tuner.Proposal
-	for _, p := range top(points, n, func(p space.Point) float64 { return math.Log(beliefs[l.space.Index(p)].acquisition(over)) }) {
-		next := l.brief([]space.Point{p}, source2)[0]
+	for _, p := range top(points, n, score) {
+		next := l.brief([]space.Point{p}, by)[0]
 		if other, ok := source[l.space.Index(p)]; ok {
 			other.Rung = next.Rung
 			next = other

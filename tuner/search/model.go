@@ -117,7 +117,7 @@ func (s *surrogate) at(p space.Point) belief {
 	for j, gp := range s.slack {
 		if gp != nil {
 			mean, sd := gp.predict(p, g.slack(j))
-			holds := normal(-mean / math.Hypot(sd, math.Exp(gp.par.noise)))
+			holds := normal(-mean / math.Hypot(sd, max(math.Exp(gp.par.noise), leastSlack)))
 			b.feasible *= holds
 			b.proof *= math.Pow(holds, proofTrials)
 		}
@@ -133,6 +133,10 @@ func (s *surrogate) at(p space.Point) belief {
 
 // proofTrials is how many trials of a certification must each meet every constraint.
 const proofTrials = tuner.DefaultOrders
+
+// leastSlack is the least standard deviation of a percentile's logarithm from one trial to the
+// next that is believed: another workload shows what repeats under the same one do not.
+const leastSlack = 0.04
 
 // acquisition is expected improvement over a gain times the chance to be feasible.
 func (b belief) acquisition(over float64) float64 {
@@ -156,6 +160,37 @@ func (s *surrogate) incumbent(v *view) (gain float64, at int) {
 		return v.best()
 	}
 	return gain, at
+}
+
+// climb adds to points what is found by steps to better neighbours from the best of them.
+func (v *view) climb(points []space.Point, score func(space.Point) float64) []space.Point {
+	const starts, steps = 3, 6
+	have := map[int]bool{}
+	for _, p := range points {
+		have[v.space.Index(p)] = true
+	}
+	for _, p := range top(points, starts, score) {
+		for range steps {
+			next := p
+			for _, q := range v.space.Neighbours(p) {
+				if !v.fresh(q) {
+					continue
+				}
+				if k := v.space.Index(q); !have[k] {
+					have[k] = true
+					points = append(points, q)
+				}
+				if score(q) > score(next) {
+					next = q
+				}
+			}
+			if v.space.Index(next) == v.space.Index(p) {
+				break
+			}
+			p = next
+		}
+	}
+	return points
 }
 
 // candidates are the points worth an evaluation of the model: neighbours of the best trials
