@@ -51,7 +51,7 @@ func estimate(history []Trial, rung, n, starts int) cost {
 		}
 		if t.Outcome == OK {
 			m := load[t.Load.Rung]
-			load[t.Load.Rung] = mean{m.sum + t.Took - t.StartUp, m.n + 1}
+			load[t.Load.Rung] = mean{m.sum + t.Took - t.StartUp - t.Watched, m.n + 1}
 		}
 	}
 	var each time.Duration
@@ -77,7 +77,20 @@ func (s *Study) proof(history []Trial) cost {
 	p := s.Protocol.Resolved()
 	a := estimate(history, p.BlockRung, 4*p.Blocks, 2*p.Blocks+1)
 	c := s.certification(history)
-	return cost{trials: a.trials + c.trials, time: a.time + c.time}
+	a.time += looks(history)
+	return a.plus(c)
+}
+
+// looks is what looking at a challenger before and both sides in the certification takes.
+func looks(history []Trial) time.Duration {
+	var sum time.Duration
+	n := 0
+	for i := range history {
+		if w := history[i].Watched; w > 0 {
+			sum, n = sum+w, n+1
+		}
+	}
+	return 3 * sum / time.Duration(max(n, 1))
 }
 
 func (s *Study) certification(history []Trial) cost {

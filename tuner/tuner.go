@@ -99,8 +99,10 @@ type Measurement struct {
 	// fingerprint of its replies.
 	Observed map[string]json.RawMessage `json:"observed,omitempty"`
 	// StartUp and Took are the time to readiness and the time of the whole trial, start-up
-	// included. They count against the budget.
+	// included. They count against the budget. Watched is the part of Took that observers
+	// needed, which not every trial has.
 	StartUp time.Duration `json:"start_up_ns"`
+	Watched time.Duration `json:"watched_ns,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 	// Run is the run directory, "" where there is none.
 	Run string `json:"run,omitempty"`

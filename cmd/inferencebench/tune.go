@@ -80,14 +80,18 @@ func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) error {
 			return err
 		}
 		defer os.RemoveAll(tmp)
-		setup, err := live.Prepare(tmp, file, environment(file, o, nil))
+		setup, err := live.Prepare(tmp, file, live.Environment{Now: time.Now})
 		if err != nil {
 			return withCode(exitUsage, err)
 		}
 		return dryRun(ctx, setup, dir, o.out)
 	}
 	view := newTuneView(o, file)
-	setup, err := live.Prepare(dir, file, environment(file, o, view))
+	env, err := environment(dir, file, o)
+	if err != nil {
+		return err
+	}
+	setup, err := live.Prepare(dir, file, env)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}

@@ -2,36 +2,99 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"fmt"
+	"crypto/rand"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/archive"
-	"github.com/inferencebench/inferencebench/report"
+	"github.com/inferencebench/inferencebench/campaign"
 	pages "github.com/inferencebench/inferencebench/report/study"
+	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/tuner"
+	"github.com/inferencebench/inferencebench/tuner/integrity"
 	"github.com/inferencebench/inferencebench/tuner/live"
 )
 
-// environment joins a study with this program: clock, log, and what watches its trials.
-func environment(_ *live.File, o *output, _ *tuneView) live.Environment {
-	return live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now}
+// environment joins a study with this program: clock, log, and who looks at its launches.
+func environment(dir string, f *live.File, o *output) (live.Environment, error) {
+	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now}
+	if f.Integrity == live.IntegrityOff {
+		return env, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return env, withCode(exitUsage, err)
+	}
+	secret, err := integrity.OpenSecret(filepath.Join(dir, "secret"), rand.Reader)
+	if err != nil {
+		return env, withCode(exitUsage, err)
+	}
+	plan := integrity.DefaultPlan()
+	if f.Integrity == live.IntegritySmall || f.Integrity == "" && adapterOf(f) == "llama_cpp" {
+		plan = integrity.SmallPlan()
+	}
+	if f.Simulate { // it answers each request at the speed of a GPU, and a demonstration is short
+		plan = integrity.Plan{Prompts: 10, Tokens: 32, Again: 6, Canary: 4, Repeats: 4, Forced: 4, ForcedLen: 16, Prefix: 4, Words: 150, Burst: 4, Parallel: 6}
+	}
+	watch, err := integrity.NewObserver(integrity.Config{Secret: secret, Plan: plan, Now: time.Now})
+	if err != nil {
+		return env, err
+	}
+	env.Observers = append(env.Observers, watch)
+	return env, nil
+}
+
+func adapterOf(f *live.File) string {
+	if f.Engine != "" {
+		return f.Engine
+	}
+	return live.EngineOf(f.Command)
 }
 
 // checks are what a trial is held against beside speed, objectives and quality.
-func checks(*live.Setup) []tuner.Check { return nil }
-
-// suggest is a study of a server that is not to be touched: what would be tried is printed.
-func suggest(_ context.Context, s *live.Setup, dir string, o *output) error {
-	defer os.RemoveAll(dir)
-	fmt.Fprintf(o.out, "Nothing was changed: without a launch command behind -- the server is left alone.\n")
-	fmt.Fprintf(o.out, "A study would begin with these changes to it, and prove one before it recommends it:\n")
-	for _, a := range s.First(8) {
-		fmt.Fprintf(o.out, "  %s\n", report.Visible(pages.Config(a)))
+func checks(s *live.Setup) []tuner.Check {
+	if s.File.Integrity == live.IntegrityOff {
+		return nil
 	}
-	fmt.Fprintf(o.out, "Next: add the launch command, such as: inferencebench tune --url %s -- vllm serve MODEL\n", report.Visible(s.File.Target.URL))
-	return nil
+	c := integrity.CheckConfig{}
+	for i := range s.Adapter.Knobs {
+		if k := &s.Adapter.Knobs[i]; slices.Contains(k.Relieves, "prefix_reuse") {
+			c.CacheKnobs = append(c.CacheKnobs, k.Name)
+		}
+	}
+	if base, ok := hardware(s.File); ok {
+		c.Setup = integrity.Lenient(base)
+	}
+	return []tuner.Check{integrity.NewCheck(c)}
+}
+
+// hardware is device and model as far as the user told them.
+func hardware(f *live.File) (roofline.Setup, bool) {
+	gpu, model := f.Target.GPU, f.Target.Model
+	setup := roofline.Setup{TP: f.Target.TensorParallel}
+	if f.Simulate {
+		l, err := sim.ParseFlags(f.Command)
+		if err != nil {
+			return setup, false
+		}
+		gpu, model = l.Config.Resolved().GPU.Name, l.ModelName
+	}
+	var ok bool
+	if setup.Device, ok = roofline.FindDevice(gpu); !ok {
+		return setup, false
+	}
+	if f.Target.ModelConfig != "" {
+		m, err := campaign.ReadModel(f.Target.ModelConfig)
+		if err != nil {
+			return setup, false
+		}
+		setup.Model = *m
+		return setup, true
+	}
+	setup.Model, ok = roofline.FindModel(model)
+	return setup, ok
 }
 
 func writeStudyPage(path string, s *live.Setup, r *tuner.Result) error {

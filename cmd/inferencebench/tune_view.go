@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/inferencebench/inferencebench/campaign"
 	"github.com/inferencebench/inferencebench/report"
 	pages "github.com/inferencebench/inferencebench/report/study"
 	"github.com/inferencebench/inferencebench/tuner"
@@ -197,9 +196,6 @@ func (v *tuneView) stop() {
 	close(v.quit)
 	v.done.Wait()
 }
-
-// started is told of each load that begins; the study's own line is enough.
-func (v *tuneView) started(campaign.Start) {}
 
 // dryRun prints the plan and the commands, and does nothing.
 func dryRun(ctx context.Context, s *live.Setup, dir string, w io.Writer) error {

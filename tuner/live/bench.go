@@ -23,8 +23,10 @@ import (
 	"github.com/inferencebench/inferencebench/tuner/space"
 )
 
-// Observer looks at the live server after each load, while it still runs in the trial's
-// configuration. What it returns is kept in the journal under its name, for a check of the
+// Observer looks at the live server after a whole trial, while it still runs in the trial's
+// configuration: at the default's first, at any other configuration's when it is launched a
+// second time, which is when a study takes it seriously, and at both once more on the
+// held-out workload. What it returns is kept in the journal under its name, for a check of the
 // same name to judge; at most 64 KiB. An error is kept in its place as text: the check then
 // has nothing to go by, and says so.
 type Observer interface {
@@ -88,11 +90,19 @@ type Bench struct {
 	n       int
 	running *string // key of the configuration that runs
 	url     string
+	starts  map[string]int // launches of a configuration, by key
+	watched map[sight]bool // what observers have seen
+}
+
+// sight is a configuration under a workload.
+type sight struct {
+	key     string
+	heldOut bool
 }
 
 // New checks the configuration and returns the bench. Nothing is started yet.
 func New(c Config) (*Bench, error) {
-	b := &Bench{c: c}
+	b := &Bench{c: c, starts: map[string]int{}, watched: map[sight]bool{}}
 	var err error
 	if b.goal, err = parseObjective(c.Goal.Metric); err != nil {
 		return nil, err
@@ -117,7 +127,18 @@ func New(c Config) (*Bench, error) {
 }
 
 // Resume implements tuner.Resumer.
-func (b *Bench) Resume(history []tuner.Trial) { b.n = len(history) }
+func (b *Bench) Resume(history []tuner.Trial) {
+	b.n = len(history)
+	for i := range history {
+		t := &history[i]
+		if t.StartUp > 0 {
+			b.starts[t.Config.Key()]++
+		}
+		if len(t.Observed) > 0 {
+			b.watched[sight{t.Config.Key(), t.Load.HeldOut}] = true
+		}
+	}
+}
 
 // Relaunch implements tuner.Bench.
 func (b *Bench) Relaunch(context.Context) error { b.running = nil; return nil }
@@ -152,6 +173,7 @@ func (b *Bench) measure(ctx context.Context, a space.Assignment, load tuner.Load
 			return m, err
 		}
 		b.running, b.url, m.StartUp = &key, url, took
+		b.starts[key]++
 	}
 	res, err := b.load(ctx, load)
 	if err != nil {
@@ -171,7 +193,15 @@ func (b *Bench) measure(ctx context.Context, a space.Assignment, load tuner.Load
 	if err := b.read(&m, res.Dir, load); err != nil {
 		return m, err
 	}
-	b.observe(ctx, &m, a)
+	key := a.Key()
+	now := sight{key, load.HeldOut}
+	serious := b.n == 1 || b.starts[key] > 1 || load.HeldOut
+	if m.Outcome == tuner.OK && load.Rung > 0 && serious && !b.watched[now] {
+		from := b.c.Now()
+		b.watched[now] = true
+		b.observe(ctx, &m, a)
+		m.Watched = b.c.Now().Sub(from)
+	}
 	return m, nil
 }
 

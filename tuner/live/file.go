@@ -51,8 +51,11 @@ type File struct {
 
 	Load        Load                 `yaml:"load" json:"load"`
 	Checkpoints campaign.Checkpoints `yaml:"checkpoints" json:"checkpoints"`
-	Monitor     campaign.Monitor     `yaml:"monitor" json:"monitor"`
-	Protocol    Protocol             `yaml:"protocol" json:"protocol"`
+	// Integrity says how thoroughly each launch is asked whether its speed is that of serving
+	// the model: "full", "small" for slow servers, or "off"; empty chooses by the engine.
+	Integrity string           `yaml:"integrity" json:"integrity,omitempty"`
+	Monitor   campaign.Monitor `yaml:"monitor" json:"monitor"`
+	Protocol  Protocol         `yaml:"protocol" json:"protocol"`
 }
 
 // Budget bounds a study; 0 is no limit. See tuner.Budget.
@@ -91,6 +94,13 @@ type Protocol struct {
 	Remeasure     int     `yaml:"remeasure" json:"remeasure,omitempty"`
 	QualityMargin float64 `yaml:"quality_margin" json:"quality_margin,omitempty"`
 }
+
+// How thoroughly launches are asked.
+const (
+	IntegrityFull  = "full"
+	IntegritySmall = "small"
+	IntegrityOff   = "off"
+)
 
 // DefaultOut is the folder that holds studies.
 const DefaultOut = "studies"
@@ -204,6 +214,9 @@ func (f *File) Validate() error {
 	}
 	if f.Price < 0 || math.IsNaN(f.Price) {
 		add("price", "%g is not an amount in US dollars an hour", f.Price)
+	}
+	if !slices.Contains([]string{"", IntegrityFull, IntegritySmall, IntegrityOff}, f.Integrity) {
+		add("integrity", "%q is none of full, small and off", f.Integrity)
 	}
 	f.validateBudget(add)
 	f.validateLoad(add)
