@@ -41,6 +41,9 @@ func Turn() (*Prompt, error) { return load("turn", "v1") }
 // Steer is the prompt for the next phase of a search for what hurts a server.
 func Steer() (*Prompt, error) { return load("steer", "v1") }
 
+// Propose is the prompt for configurations that a tuning study should measure.
+func Propose() (*Prompt, error) { return load("propose", "v1") }
+
 func load(name, version string) (*Prompt, error) {
 	text, err := files.ReadFile(name + "." + version + ".txt")
 	if err != nil {
