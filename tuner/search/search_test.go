@@ -3,6 +3,7 @@ package search_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -310,7 +311,6 @@ func TestDriftCorrected(t *testing.T) {
 	g := tuner.Goal{Maximise: true, MinGain: 0.001}
 	loop := search.NewLoop(p.space, search.Options{Goal: g, Seed: 1})
 	_, history := hunt(p, loop, 1, 20)
-	shifted := append([]tuner.Trial{}, history...)
 	again := history[1]
 	again.Role = tuner.RoleIncumbent
 	slow := func(t tuner.Trial) tuner.Trial {
@@ -320,7 +320,7 @@ func TestDriftCorrected(t *testing.T) {
 		return t
 	}
 	at := len(history) / 2
-	shifted = append(append(append([]tuner.Trial{}, history[:at]...), slow(again)), history[at:]...)
+	shifted := slices.Concat(history[:at], []tuner.Trial{slow(again)}, history[at:])
 	for i := at + 1; i < len(shifted); i++ {
 		shifted[i] = slow(shifted[i])
 	}
