@@ -153,7 +153,13 @@ type Launch struct {
 	// Env are variables worth setting, name to meaning.
 	Env  map[string]string `yaml:"env"`
 	Note string            `yaml:"note"`
+	// Off is how a switch is switched off: "" by its flag with --no- before the name, or
+	// OffAbsent by leaving the flag out.
+	Off string `yaml:"off"`
 }
+
+// OffAbsent is a Launch.Off.
+const OffAbsent = "absent"
 
 // Trace says how the server exports request spans.
 type Trace struct {
