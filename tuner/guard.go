@@ -46,7 +46,7 @@ func (s *Study) guards(baseline, challenger, measured []Trial, checks []Check) G
 	g := Guards{
 		Constraints: s.bounds(challenger),
 		Quality:     s.quality(slices.Concat(baseline, measured), slices.Concat(challenger, measured), challenger),
-		Checks:      judge(checks, baseline, challenger),
+		Checks:      judge(checks, append(seen(measured, s.Default), baseline...), challenger),
 	}
 	had := map[string]int{}
 	for i := range baseline {
@@ -67,6 +67,17 @@ func (s *Study) guards(baseline, challenger, measured []Trial, checks []Check) G
 	}
 	slices.Sort(g.NewErrors)
 	return g
+}
+
+// seen are the trials of a configuration on which observers looked at the live server.
+func seen(trials []Trial, config space.Assignment) []Trial {
+	var out []Trial
+	for i := range trials {
+		if t := &trials[i]; len(t.Observed) > 0 && t.Config.Key() == config.Key() {
+			out = append(out, *t)
+		}
+	}
+	return out
 }
 
 // bounds judges every constraint over the trials.

@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
+
 	"github.com/inferencebench/inferencebench/analyst/roofline"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/engines/launch"
 	pages "github.com/inferencebench/inferencebench/report/study"
 	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/tuner"
@@ -20,7 +24,7 @@ import (
 
 // environment joins a study with this program: clock, log, and who looks at its launches.
 func environment(dir string, f *live.File, o *output) (live.Environment, error) {
-	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now}
+	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine()}
 	if f.Integrity == live.IntegrityOff {
 		return env, nil
 	}
@@ -44,6 +48,22 @@ func environment(dir string, f *live.File, o *output) (live.Environment, error) 
 	}
 	env.Observers = append(env.Observers, watch)
 	return env, nil
+}
+
+// thisMachine is what launches need of it. Readiness is asked without a proxy: the server is
+// a process of this machine.
+func thisMachine() *launch.Machine {
+	return &launch.Machine{
+		Now: time.Now, Poll: 250 * time.Millisecond,
+		HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+		Available: func() (uint64, error) {
+			m, err := mem.VirtualMemory()
+			if err != nil {
+				return 0, err
+			}
+			return m.Available, nil
+		},
+	}
 }
 
 func adapterOf(f *live.File) string {

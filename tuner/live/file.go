@@ -6,11 +6,14 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/campaign"
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/engines/launch"
 	"github.com/inferencebench/inferencebench/tuner"
 )
 
@@ -29,6 +32,11 @@ type File struct {
 	Command []string `yaml:"command" json:"command,omitempty"`
 	// Simulate runs Command, under vLLM's names, in the simulated engine of this program.
 	Simulate bool `yaml:"simulate" json:"simulate,omitempty"`
+
+	// StartTimeout is how long a launch may take to be ready, and KeepMemoryMB the host memory,
+	// in MiB, that must stay available: a server that takes more is stopped.
+	StartTimeout campaign.Duration `yaml:"start_timeout" json:"start_timeout"`
+	KeepMemoryMB int               `yaml:"keep_memory_mb" json:"keep_memory_mb"`
 
 	Target campaign.Target `yaml:"target" json:"target"`
 
@@ -120,11 +128,15 @@ func Strategies() []string {
 	return []string{StrategyLoop, StrategyRandom, StrategySobol, StrategyTPE, StrategyGP, StrategyForest}
 }
 
+// defaultKeepMB is the host memory that a server must leave.
+const defaultKeepMB = 512
+
 // Default is the study of a server that the user names: half an hour for more output.
 func Default() *File {
 	c := campaign.Default()
 	f := &File{
 		Name: "study", Seed: 1, Strategy: StrategyLoop, Target: c.Target, Monitor: c.Monitor, Checkpoints: c.Checkpoints,
+		StartTimeout: campaign.Duration(launch.DefaultTimeout), KeepMemoryMB: defaultKeepMB,
 		Goal: "max:output_throughput", MinGain: tuner.DefaultMinGain,
 		Budget: Budget{Time: campaign.Duration(30 * time.Minute)},
 		Load: Load{
@@ -190,6 +202,35 @@ func (f *File) Resolve() {
 		f.Load.Concurrency = 0
 	}
 	f.Target.Price = f.Price
+	if f.Target.URL == "" && !f.Simulate {
+		f.Target.URL = addressOf(f.Command, f.Engine)
+	}
+}
+
+// addressOf is where a launch command makes a server listen: at the port that it names, or at
+// the engine's own; "" where neither is known.
+func addressOf(argv []string, engine string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	if engine == "" {
+		engine = EngineOf(argv)
+	}
+	port := ""
+	if a, ok := engines.Lookup(engine); ok && a.Launch.Port > 0 {
+		port = strconv.Itoa(a.Launch.Port)
+	}
+	for i, word := range argv {
+		if v, ok := strings.CutPrefix(word, "--port="); ok {
+			port = v
+		} else if word == "--port" && i+1 < len(argv) {
+			port = argv[i+1]
+		}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return ""
+	}
+	return "http://127.0.0.1:" + port
 }
 
 // Validate reports every problem as a campaign.Problems, or nil. It starts nothing.
@@ -223,8 +264,15 @@ func (f *File) Validate() error {
 	if f.Simulate && len(f.Command) == 0 {
 		add("command", "a simulation needs the launch command to simulate")
 	}
-	if len(f.Command) == 0 && f.Target.URL == "" {
+	switch {
+	case f.Target.URL != "" || f.Simulate:
+	case len(f.Command) == 0:
 		add("target.url", "neither a server's address nor a launch command is given")
+	default:
+		add("target.url", "where does the launch command make the server listen? Give its address, such as http://127.0.0.1:8000")
+	}
+	if f.StartTimeout < 0 || f.KeepMemoryMB < 0 || f.KeepMemoryMB > 1<<24 {
+		add("start_timeout", "%v and %d MiB of memory are no guards", time.Duration(f.StartTimeout), f.KeepMemoryMB)
 	}
 	if f.Target.URL != "" {
 		if u, err := url.Parse(f.Target.URL); err != nil || u.Host == "" {

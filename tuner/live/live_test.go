@@ -136,24 +136,6 @@ func TestBenchOnTheSimulation(t *testing.T) {
 	}
 }
 
-func TestWithFlags(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		argv []string
-		a    space.Assignment
-		want []string
-	}{
-		{"a flag is added", []string{"vllm", "serve", "m"}, space.Assignment{"--x": "1"}, []string{"vllm", "serve", "m", "--x", "1"}},
-		{"a flag is replaced, in either form", []string{"s", "--x", "2", "--y=3", "m"}, space.Assignment{"--x": "1", "--y": "4"}, []string{"s", "m", "--x", "1", "--y", "4"}},
-		{"a switch is set", []string{"s", "--no-z"}, space.Assignment{"--z": "true"}, []string{"s", "--z"}},
-		{"a switch is unset", []string{"s", "--z", "--w"}, space.Assignment{"--z": "false"}, []string{"s", "--w", "--no-z"}},
-	} {
-		if d := cmp.Diff(c.want, live.WithFlags(c.argv, c.a)); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
-	}
-}
-
 func TestParseGoal(t *testing.T) {
 	for _, c := range []struct {
 		in, metric string

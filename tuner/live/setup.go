@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/campaign"
 	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/engines/launch"
 	"github.com/inferencebench/inferencebench/evals"
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/search"
@@ -35,8 +37,8 @@ type Environment struct {
 	Tool    archive.Tool
 	Now     func() time.Time
 	Started func(campaign.Start)
-	// Control overrides how the server is started and stopped; nil makes it from the File.
-	Control   Control
+	// Machine starts servers of a launch command; without it none can be started.
+	Machine   *launch.Machine
 	Observers []Observer
 	// Supported reports whether the installed server knows a flag; nil: all.
 	Supported func(flag string) bool
@@ -64,7 +66,7 @@ var ErrNothingToTune = errors.New("there is nothing to tune")
 // search, the frozen workloads and the bench. Nothing is started, and a folder that was
 // prepared before is prepared the same.
 func Prepare(dir string, f *File, env Environment) (*Setup, error) {
-	s := &Setup{File: f, Control: env.Control}
+	s := &Setup{File: f}
 	if err := s.explore(env); err != nil {
 		return nil, err
 	}
@@ -106,12 +108,16 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 		opt.Prior = search.Consult(s.Space, env.Prior(s))
 	}
 	s.Strategy = strategy(f.Strategy, s.Space, opt)
-	if s.Control == nil && f.Simulate {
+	switch {
+	case f.Simulate:
 		if s.Control, err = simulation(f, &traffic, env); err != nil {
 			return nil, err
 		}
-	}
-	if s.Control == nil {
+	case len(f.Command) > 0:
+		if s.Control, err = local(f, s.Adapter, filepath.Join(dir, "launches"), env); err != nil {
+			return nil, err
+		}
+	default:
 		return s, nil // nothing may be started: the study can be shown, not run
 	}
 	s.Bench, err = New(Config{
@@ -139,18 +145,24 @@ func (s *Setup) explore(env Environment) error {
 		}
 		return campaign.Problems{{Field: "engine", Message: fmt.Sprintf("%q has no known knobs; use one of %s", name, strings.Join(known, ", "))}}
 	}
-	opt := space.Options{Settings: settings(f.Command, s.Adapter.Knobs), Supported: env.Supported}
+	opt := space.Options{Settings: launch.Set(f.Command, s.Adapter.Knobs), Supported: env.Supported}
 	if len(f.Knobs) > 0 {
 		opt.Narrow = f.Knobs
 	}
 	var err error
-	if s.Space, err = space.FromKnobs(s.Adapter.Knobs, opt); err != nil {
+	knobs := slices.DeleteFunc(slices.Clone(s.Adapter.Knobs), func(k engines.Knob) bool { return !launchable(&k) })
+	if s.Space, err = space.FromKnobs(knobs, opt); err != nil {
 		return campaign.Problems{{Field: "knobs", Message: strings.ReplaceAll(err.Error(), "\n", "; ")}}
 	}
 	if len(s.Space.Dims) == 0 {
 		return fmt.Errorf("%w: no knob of %s has values to try; name some with --knobs", ErrNothingToTune, s.Adapter.Name)
 	}
 	return nil
+}
+
+// launchable reports whether a launch command can set a knob.
+func launchable(k *engines.Knob) bool {
+	return k.Surface == "" || k.Surface == "flag" || k.Surface == "env"
 }
 
 // Allow returns why an assignment must not be launched: it is not in the space that the user
@@ -173,30 +185,6 @@ func EngineOf(argv []string) string {
 		}
 	}
 	return ""
-}
-
-// settings are the values that a launch command sets for knobs.
-func settings(argv []string, knobs []engines.Knob) map[string]string {
-	out := map[string]string{}
-	for i, word := range argv {
-		name, value, joined := strings.Cut(word, "=")
-		for k := range knobs {
-			knob := &knobs[k]
-			off := "--no-" + strings.TrimPrefix(knob.Name, "--")
-			switch {
-			case knob.Type == "bool" && word == off:
-				out[knob.Name] = "false"
-			case name != knob.Name && name != knob.Short || name == "":
-			case joined:
-				out[knob.Name] = value
-			case knob.Type == "bool" && (i+1 >= len(argv) || strings.HasPrefix(argv[i+1], "-")):
-				out[knob.Name] = "true"
-			case i+1 < len(argv):
-				out[knob.Name] = argv[i+1]
-			}
-		}
-	}
-	return out
 }
 
 func strategy(name string, s *space.Space, opt search.Options) tuner.Strategy {
@@ -259,6 +247,19 @@ func simulation(f *File, t *Traffic, env Environment) (*Sim, error) {
 		return "", false
 	}
 	return &Sim{Argv: f.Command, Speed: 1, Answers: answers, Accuracy: simulatedAccuracy, Seed: f.Seed, Noise: 0.02, Now: env.Now}, nil
+}
+
+// local is the control of a server that this program starts.
+func local(f *File, a *engines.Adapter, logs string, env Environment) (*Local, error) {
+	base, err := engines.NormalizeBase(f.Target.URL)
+	if err != nil {
+		return nil, campaign.Problems{{Field: "target.url", Message: err.Error()}}
+	}
+	l := &Local{Argv: f.Command, URL: base, Adapter: a, Logs: logs, Timeout: time.Duration(f.StartTimeout), MinMemory: uint64(f.KeepMemoryMB) << 20}
+	if env.Machine != nil {
+		l.Machine = *env.Machine
+	}
+	return l, os.MkdirAll(logs, 0o755)
 }
 
 // Plan says how a study will go, by what is known before it begins.

@@ -3,10 +3,11 @@ package live
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/inferencebench/inferencebench/engines"
+	"github.com/inferencebench/inferencebench/engines/launch"
 	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/sim/server"
 	"github.com/inferencebench/inferencebench/tuner"
@@ -31,14 +32,30 @@ type Sim struct {
 	running *server.Server
 }
 
-// Command is the launch command with the assignment's flags.
-func (s *Sim) Command(a space.Assignment) []string { return WithFlags(s.Argv, a) }
+// Command implements Control.
+func (s *Sim) Command(a space.Assignment) []string {
+	argv, err := s.command(a)
+	if err != nil {
+		return s.Argv
+	}
+	return argv
+}
+
+func (s *Sim) command(a space.Assignment) ([]string, error) {
+	vllm, _ := engines.Lookup("vllm")
+	argv, _, err := launch.Command(s.Argv, vllm, a)
+	return argv, err
+}
 
 // Start implements Control.
 func (s *Sim) Start(_ context.Context, a space.Assignment) (string, time.Duration, error) {
 	from := s.Now()
 	s.stop()
-	l, err := sim.ParseFlags(s.Command(a))
+	argv, err := s.command(a)
+	var l sim.Launch
+	if err == nil {
+		l, err = sim.ParseFlags(argv)
+	}
 	if err != nil {
 		return "", 0, &Failure{Outcome: tuner.StartFailure, Reason: firstLine(err), Took: s.Now().Sub(from)}
 	}
@@ -80,43 +97,4 @@ func (s *Sim) stop() error {
 	err := s.running.Close()
 	s.running = nil
 	return err
-}
-
-// WithFlags is a launch command with an assignment's flags in place of those that it has of
-// the same names. A switch is written alone: --name for true, and --no-name for false.
-func WithFlags(argv []string, a space.Assignment) []string {
-	names := make([]string, 0, len(a))
-	for n := range a {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	out := slices.Clone(argv)
-	for _, n := range names {
-		out = without(out, n)
-		switch a[n] {
-		case "true":
-			out = append(out, n)
-		case "false":
-			out = append(out, "--no-"+strings.TrimPrefix(n, "--"))
-		default:
-			out = append(out, n, a[n])
-		}
-	}
-	return out
-}
-
-// without removes a flag, its value and its negation.
-func without(argv []string, name string) []string {
-	var out []string
-	for i := 0; i < len(argv); i++ {
-		flag, _, joined := strings.Cut(argv[i], "=")
-		switch {
-		case flag == "--no-"+strings.TrimPrefix(name, "--"):
-		case flag != name:
-			out = append(out, argv[i])
-		case !joined && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
-			i++
-		}
-	}
-	return out
 }
