@@ -20,11 +20,16 @@ import (
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/integrity"
 	"github.com/inferencebench/inferencebench/tuner/live"
+	"github.com/inferencebench/inferencebench/tuner/propose"
 )
 
 // environment joins a study with this program: clock, log, and who looks at its launches.
 func environment(dir string, f *live.File, o *output) (live.Environment, error) {
 	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine()}
+	env.Others = func(s *live.Setup) []tuner.Strategy {
+		goal := s.Study.Goal
+		return []tuner.Strategy{propose.NewPanel(goal, propose.NewRules(s.Space, goal, propose.FromRuns(goal)))}
+	}
 	if f.Integrity == live.IntegrityOff {
 		return env, nil
 	}
@@ -36,11 +41,11 @@ func environment(dir string, f *live.File, o *output) (live.Environment, error) 
 		return env, withCode(exitUsage, err)
 	}
 	plan := integrity.DefaultPlan()
-	if f.Integrity == live.IntegritySmall || f.Integrity == "" && adapterOf(f) == "llama_cpp" {
+	switch {
+	case f.Integrity == live.IntegritySmall:
 		plan = integrity.SmallPlan()
-	}
-	if f.Simulate { // it answers each request at the speed of a GPU, and a demonstration is short
-		plan = integrity.Plan{Prompts: 10, Tokens: 32, Again: 6, Canary: 4, Repeats: 4, Forced: 4, ForcedLen: 16, Prefix: 4, Words: 150, Burst: 4, Parallel: 6}
+	case f.Integrity == "" && (f.Simulate || adapterOf(f) == "llama_cpp"):
+		plan = glance()
 	}
 	watch, err := integrity.NewObserver(integrity.Config{Secret: secret, Plan: plan, Now: time.Now})
 	if err != nil {
@@ -48,6 +53,12 @@ func environment(dir string, f *live.File, o *output) (live.Environment, error) 
 	}
 	env.Observers = append(env.Observers, watch)
 	return env, nil
+}
+
+// glance asks for about 500 tokens: for servers on CPUs, and for the demonstration, where a
+// larger plan would take longer than the study. What one observation cannot decide is unknown.
+func glance() integrity.Plan {
+	return integrity.Plan{Prompts: 10, Tokens: 32, Again: 6, Canary: 4, Repeats: 4, Forced: 4, ForcedLen: 16, Prefix: 4, Words: 100, Burst: 4, Parallel: 4}
 }
 
 // thisMachine is what launches need of it. Readiness is asked without a proxy: the server is
