@@ -44,8 +44,7 @@ type planner struct {
 	checks   []Check
 	allow    func(space.Assignment) error
 
-	ranked   []Proposal
-	rankedAt int
+	ranked   map[int][]Proposal // by the number of search trials
 	accepted map[string]judged[Acceptance]
 	proven   map[string]judged[Certification]
 }
@@ -59,7 +58,7 @@ type judged[T any] struct {
 func newPlanner(s *Study, strategy Strategy, o Options) *planner {
 	return &planner{
 		s: s, p: s.Protocol.Resolved(), strategy: strategy, checks: o.Checks, allow: o.Allow,
-		rankedAt: -1, accepted: map[string]judged[Acceptance]{}, proven: map[string]judged[Certification]{},
+		ranked: map[int][]Proposal{}, accepted: map[string]judged[Acceptance]{}, proven: map[string]judged[Certification]{},
 	}
 }
 
@@ -71,6 +70,9 @@ func (p *planner) next(h []Trial) (*Step, string) {
 	why := "every candidate was decided"
 	if len(searched(h)) == len(h) {
 		step, stop := p.search(h)
+		if step == nil {
+			step = p.simplify(h)
+		}
 		if step != nil {
 			return step, ""
 		}
@@ -127,6 +129,9 @@ func (p *planner) baseline(h []Trial) (*Step, string) {
 // search asks the strategy while the budget has room for one more trial and for the proof of
 // what it may find.
 func (p *planner) search(h []Trial) (*Step, string) {
+	if slices.ContainsFunc(h, func(t Trial) bool { return t.Source == SourceSimplify }) {
+		return nil, "the search had ended, and its best was simplified"
+	}
 	if !p.s.left(h, estimate(h, p.p.Rung, 1, 1).plus(p.s.proof(h))) {
 		return nil, "the budget left is what proving a candidate takes"
 	}
@@ -174,11 +179,28 @@ func (p *planner) launchable(h []Trial, q *Proposal) error {
 	return nil
 }
 
-// candidates are the best of the search, in the order in which they are tried.
+// candidates are the best of the search, in the order in which they are tried: the best
+// without the knobs that it does not need first.
 func (p *planner) candidates(h []Trial) []Proposal {
+	all := p.rank(h)
+	if best, ok := p.simplest(h); ok {
+		all = append([]Proposal{best}, all...)
+	}
+	var out []Proposal
+	for _, c := range all {
+		same := func(q Proposal) bool { return q.Config.Key() == c.Config.Key() }
+		if !slices.ContainsFunc(out, same) && len(out) < p.p.Candidates {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// rank orders the configurations that the search measured, best first.
+func (p *planner) rank(h []Trial) []Proposal {
 	s := searched(h)
-	if p.rankedAt == len(s) {
-		return p.ranked
+	if all, ok := p.ranked[len(s)]; ok {
+		return all
 	}
 	var all []Proposal
 	if r, ok := p.strategy.(Ranker); ok {
@@ -186,15 +208,9 @@ func (p *planner) candidates(h []Trial) []Proposal {
 	} else {
 		all = p.s.byScore(s)
 	}
-	p.ranked, p.rankedAt = nil, len(s)
-	for _, c := range all {
-		same := func(q Proposal) bool { return q.Config.Key() == c.Config.Key() }
-		if c.Config.Key() == p.s.Default.Key() || slices.ContainsFunc(p.ranked, same) || len(p.ranked) == p.p.Candidates {
-			continue
-		}
-		p.ranked = append(p.ranked, c)
-	}
-	return p.ranked
+	all = slices.DeleteFunc(all, func(q Proposal) bool { return q.Config.Key() == p.s.Default.Key() })
+	p.ranked[len(s)] = all
+	return all
 }
 
 // byScore orders the feasible whole trials by their score, drift corrected, and keeps those

@@ -299,6 +299,46 @@ func TestNothingWorseIsCertified(t *testing.T) {
 	}
 }
 
+// Knobs that add nothing are left out of the answer; those that do stay.
+func TestAnswerIsSimplified(t *testing.T) {
+	truths := map[string]tunertest.Truth{}
+	for _, extra := range []string{"", "b=1", "c=1", "b=1 c=1"} {
+		truths[strings.TrimSpace("a=1 "+extra)] = tunertest.Truth{Gain: 0.2}
+	}
+	for _, simplify := range []bool{true, false} {
+		s := study()
+		s.Protocol.Simplify = simplify
+		b := bench(truths)
+		b.Noise = 0.001
+		r := run(t, s, b, list(config("x=1"), config("a=1", "b=1", "c=1")), tuner.Options{})
+		want := map[bool]string{true: "a=1", false: "a=1 b=1 c=1"}[simplify]
+		if r.Decision != tuner.Change || r.Config.Key() != want {
+			t.Errorf("simplify %v: %s %v (%s), want %s", simplify, r.Decision, r.Config, r.Reason, want)
+		}
+	}
+}
+
+// What a journal means can be asked at any time, and is what Run returned at its end.
+func TestJudgeIsRun(t *testing.T) {
+	b := bench(map[string]tunertest.Truth{"a=1": {Gain: 0.2}, "a=2": {Gain: 0.1}})
+	l := list(config("a=2"), config("a=1"))
+	r := run(t, study(), b, l, tuner.Options{})
+	for n := range len(r.Trials) + 1 {
+		got, err := tuner.Judge(study(), l, r.Trials[:n], tuner.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < len(r.Trials) && got.Decision != tuner.Interrupted {
+			t.Errorf("after %d trials: %s", n, got.Decision)
+		}
+		if n == len(r.Trials) {
+			if d := cmp.Diff(r, got, cmp.AllowUnexported(archive.Opt[float64]{})); d != "" {
+				t.Error(d)
+			}
+		}
+	}
+}
+
 // A cancelled study is a result, and the server is restored.
 func TestCancelIsAResult(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -66,6 +66,9 @@ type Protocol struct {
 	Candidates int `json:"candidates"`
 	// QualityMargin is the loss of accuracy that does not matter; 0.02 is 2 points.
 	QualityMargin float64 `json:"quality_margin"`
+	// Simplify measures the best candidate without each of its knobs before its acceptance, and
+	// goes on without those that are not missed.
+	Simplify bool `json:"simplify,omitempty"`
 	// Breaker is after how many crashes in a row a value of a knob is left alone.
 	Breaker int `json:"breaker"`
 }

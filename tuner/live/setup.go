@@ -88,6 +88,7 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 		Name: f.Name, Seed: f.Seed, Goal: goal, Constraints: f.SLO, USDHour: f.Price, About: about,
 		Budget: tuner.Budget{Time: time.Duration(f.Budget.Time), Trials: f.Budget.Trials, USD: f.Budget.USD},
 		Protocol: tuner.Protocol{
+			Simplify: true,
 			Blocks: f.Protocol.Blocks, MaxBlocks: f.Protocol.MaxBlocks, Orders: f.Protocol.Orders,
 			Candidates: f.Protocol.Candidates, Remeasure: f.Protocol.Remeasure, QualityMargin: f.Protocol.QualityMargin,
 		},
