@@ -50,6 +50,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newSim(),
 		newScenarios(),
 		newTrace(),
+		newMCP(),
 		&cobra.Command{
 			Use:   "exit-codes",
 			Short: "what each exit code means",

@@ -30,10 +30,11 @@ func NewCheck(c CheckConfig) *Check { return &Check{c} }
 // Name implements tuner.Check.
 func (c *Check) Name() string { return Name }
 
-// sides are the sightings of baseline and challenger, and the challenger's assignment.
+// sides are the sightings and assignments of baseline and challenger.
 type sides struct {
 	base, head []Sighting
-	config     space.Assignment
+	// config is the challenger's, baseConfig the default's.
+	config, baseConfig space.Assignment
 }
 
 // inquiry is one thing that a check asks.
@@ -79,6 +80,9 @@ func (c *Check) Judge(baseline, challenger []tuner.Trial) []tuner.Verdict {
 		out = append(out, tuner.Verdict{Check: Name + "/" + name, Passed: f.passed, Message: f.text})
 	}
 	s := sides{base: sightings(baseline), head: sightings(challenger)}
+	if len(baseline) > 0 {
+		s.baseConfig = baseline[0].Config
+	}
 	if len(challenger) > 0 {
 		s.config = challenger[len(challenger)-1].Config
 	}

@@ -21,18 +21,13 @@ func (c *Check) physics(s *sides) finding {
 		return unknown("device and model's shape are not known, so it is open whether the speed is possible")
 	}
 	setup, ok := c.c.Setup(s.config)
-	if !ok {
+	usual, ok2 := c.c.Setup(s.baseConfig)
+	if !ok || !ok2 {
 		return unknown("device and model's shape are not known, so it is open whether the speed is possible")
 	}
-	var mbu, mfu float64
-	for _, w := range s.head {
-		if t := w.Speed.TPOT; t > 0 {
-			mbu = max(mbu, setup.Model.StepBytes(1)/(t*setup.Bandwidth()))
-		}
-		if t := w.Speed.Burst; t > 0 {
-			each := float64(w.Speed.Prompt) / float64(max(w.Speed.Prompts, 1))
-			mfu = max(mfu, float64(w.Speed.Prompts)*setup.Model.PrefillFLOPs(each, 0)/(t*setup.Peak()))
-		}
+	mbu, mfu := used(setup, s.head)
+	if b, f := used(usual, s.base); b > maxMBU || f > maxMFU {
+		return unknown("the default itself would need %.0f %% of the memory bandwidth and %.0f %% of the arithmetic of a %s: device or model are not those that were named", 100*b, 100*f, usual.Device.Name)
 	}
 	switch {
 	case mbu == 0 && mfu == 0:
@@ -41,6 +36,20 @@ func (c *Check) physics(s *sides) finding {
 		return fail("one stream alone would need %.0f %% of the memory bandwidth, and new prompts %.0f %% of the arithmetic of a %s: that cannot be", 100*mbu, 100*mfu, setup.Device.Name)
 	}
 	return pass("one stream alone takes %.0f %% of the memory bandwidth, and new prompts %.0f %% of the arithmetic", 100*mbu, 100*mfu)
+}
+
+// used is the largest share of bandwidth and arithmetic that sightings would need.
+func used(setup roofline.Setup, ws []Sighting) (mbu, mfu float64) {
+	for _, w := range ws {
+		if t := w.Speed.TPOT; t > 0 {
+			mbu = max(mbu, setup.Model.StepBytes(1)/(t*setup.Bandwidth()))
+		}
+		if t := w.Speed.Burst; t > 0 {
+			each := float64(w.Speed.Prompt) / float64(max(w.Speed.Prompts, 1))
+			mfu = max(mfu, float64(w.Speed.Prompts)*setup.Model.PrefillFLOPs(each, 0)/(t*setup.Peak()))
+		}
+	}
+	return mbu, mfu
 }
 
 // Lenient returns a CheckConfig.Setup for a server whose default runs as base: the most
