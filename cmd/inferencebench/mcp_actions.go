@@ -234,9 +234,6 @@ func studyOf(dir string, setup *live.Setup, res *tuner.Result, trials []tuner.Tr
 		if v, ok := t.Value.Get(); ok {
 			row.Value = &v
 		}
-		if row.Config == nil {
-			row.Config = map[string]string{}
-		}
 		s.Trials = append(s.Trials, row)
 	}
 	for _, k := range propose.Score(setup.Study.Goal, trials) {

@@ -133,7 +133,11 @@ func (s *Study) bound() {
 		s.LeftOut = fmt.Sprintf("%d trials in the middle: see the journal", n)
 	}
 	for i := range s.Trials {
-		s.Trials[i].Reason = clip(s.Trials[i].Reason, 200)
+		t := &s.Trials[i]
+		t.Reason = clip(t.Reason, 200)
+		if t.Config == nil { // the schema has an object
+			t.Config = map[string]string{}
+		}
 	}
 	if s.Trials == nil {
 		s.Trials = []TrialRow{}

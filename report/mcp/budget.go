@@ -65,6 +65,14 @@ func (b *budget) end(requests int) {
 	b.busy = ""
 }
 
+// after is what will be left once the tool at work has ended with so many requests.
+func (b *budget) after(requests int) Left {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.left()
+	return Left{max(l.Seconds-b.now().Sub(b.since).Seconds(), 0), max(l.Requests-requests, 0)}
+}
+
 // left is called with the lock held.
 func (b *budget) left() Left {
 	return Left{max((b.limits.Time - b.spent).Seconds(), 0), max(b.limits.Requests-b.sent, 0)}

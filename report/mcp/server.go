@@ -212,7 +212,7 @@ func (s *session) run(ctx context.Context, in RunInput) (Summary, error) {
 	}
 	sent = a.Counts.OK + a.Counts.Failed + a.Counts.Cancelled
 	out := summarise(filepath.Base(dir), page, a)
-	out.Left = Left{left.Seconds, max(left.Requests-sent, 0)}
+	out.Left = s.budget.after(sent)
 	return out, nil
 }
 
@@ -299,7 +299,7 @@ func (s *session) probe(ctx context.Context, in ProbeInput) (Probes, error) {
 	for i := range results {
 		results[i].Text = clip(results[i].Text, 600)
 	}
-	return Probes{Target: t.Name, Results: results[:min(len(results), 20)], Left: Left{left.Seconds, max(left.Requests-n, 0)}}, nil
+	return Probes{Target: t.Name, Results: results[:min(len(results), 20)], Left: s.budget.after(n)}, nil
 }
 
 const maxProposals = 5
@@ -369,6 +369,6 @@ func (s *session) study(ctx context.Context, tool, name string, seconds float64,
 	}
 	out.bound()
 	out.Simulated = t.Simulated
-	out.Left = Left{left.Seconds, max(left.Requests-n, 0)}
+	out.Left = s.budget.after(n)
 	return out, nil
 }
