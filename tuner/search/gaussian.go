@@ -25,16 +25,16 @@ type scales struct {
 
 // gaussian is a Gaussian process conditioned on samples. The covariance of two points is
 //
-//	k = a²·m(r) + slope²·p·p' + level² + rung²·[both on the same other rung]
-//	r² = Σ (distance of knob d / length of knob d)²
+//	k = a²·(alone·mean of m_d + (1 − alone)·product of m_d) + slope²·p·p' + level² + rung²·[both on the same other rung]
+//	m_d = m(distance of knob d / length of knob d)
 //
-// with m the Matérn function of smoothness 5/2 and p the prior's values: the prior is the
-// mean, and its slope may be wrong by a standard deviation of slope. The distance is that
-// of space.Dim: by rank for ordered knobs, 0 or 1 for others.
+// with m the Matérn function of smoothness 5/2 and p the prior's values. The first term says
+// that knobs act by themselves, the second that they act together; the prior is the mean, and
+// its slope may be wrong by a standard deviation of slope. The distance is that of space.Dim:
+// by rank for ordered knobs, 0 or 1 for others.
 type gaussian struct {
-	dist    [][][]float64 // squared, by knob and values
 	par     scales
-	inv     []float64 // 1/length², by knob
+	m       [][][]float64 // m_d by knob and values
 	amp2    float64
 	samples []sample
 	chol    mat.Cholesky
@@ -42,6 +42,9 @@ type gaussian struct {
 	lower   [][]float64 // the Cholesky factor of the covariance
 	k       []float64
 }
+
+// alone is the share of a function's variance that is expected of knobs by themselves.
+const alone = 0.5
 
 // What is assumed of every function: how far the level of all points may be off, and how
 // wrong the prior's slope and a shorter measurement may be.
@@ -84,9 +87,16 @@ func distances(s *space.Space) [][][]float64 {
 // is not positive definite.
 func condition(dist [][][]float64, samples []sample, par scales) (*gaussian, bool) {
 	n := len(samples)
-	g := &gaussian{dist: dist, par: par, samples: samples, inv: make([]float64, len(par.length)), amp2: math.Exp(2 * par.amp)}
-	for d, l := range par.length {
-		g.inv[d] = math.Exp(-2 * l)
+	g := &gaussian{par: par, samples: samples, m: make([][][]float64, len(dist)), amp2: math.Exp(2 * par.amp)}
+	for d := range dist {
+		inv := math.Exp(-2 * par.length[d])
+		g.m[d] = make([][]float64, len(dist[d]))
+		for i, row := range dist[d] {
+			g.m[d][i] = make([]float64, len(row))
+			for j, r2 := range row {
+				g.m[d][i][j] = matern(r2 * inv)
+			}
+		}
 	}
 	k := mat.NewSymDense(n, nil)
 	r := mat.NewVecDense(n, nil)
@@ -111,11 +121,13 @@ func condition(dist [][][]float64, samples []sample, par scales) (*gaussian, boo
 }
 
 func (g *gaussian) cov(a, b *sample) float64 {
-	r2 := 0.0
-	for d, inv := range g.inv {
-		r2 += g.dist[d][a.at[d]][b.at[d]] * inv
+	sum, product := 0.0, 1.0
+	for d, m := range g.m {
+		c := m[a.at[d]][b.at[d]]
+		sum += c
+		product *= c
 	}
-	c := g.amp2*matern(r2) + slopeSD*slopeSD*a.prior*b.prior + levelSD*levelSD
+	c := g.amp2*(alone*sum/float64(len(g.m))+(1-alone)*product) + slopeSD*slopeSD*a.prior*b.prior + levelSD*levelSD
 	if a.rung == b.rung && a.rung != fullRung {
 		c += rungSD * rungSD
 	}

@@ -143,10 +143,7 @@ func (l *Loop) opening(v *view) []tuner.Proposal {
 
 // improve proposes by acquisition.
 func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Trial, n int) []tuner.Proposal {
-	over, at := m.incumbent(v)
-	if at < 0 {
-		over = 0
-	}
+	over := m.bet(v)
 	source := map[int]tuner.Proposal{}
 	var more []space.Point
 	for _, o := range l.opt.Others {
@@ -175,11 +172,11 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 		if !ok {
 			b = m.at(p)
 			if !l.prior.expects(p) {
-				b.feasible /= 2
+				b.feasible, b.proof = b.feasible/2, b.proof/2
 			}
 			beliefs[k] = b
 		}
-		return math.Log(b.acquisition(over))
+		return math.Log(improvement(b.mean-over, b.sd) * b.proof)
 	}
 	points := v.climb(v.candidates(rng, m, loopSamples, more), score)
 	worth := 0.0

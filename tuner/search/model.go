@@ -23,6 +23,7 @@ type surrogate struct {
 	prior func(space.Point) Guess
 	gain  *gaussian
 	slack []*gaussian
+	least []float64 // the least noise that is believed of each slack
 	run   *gaussian // +1 ran, −1 failed; nil while nothing failed
 }
 
@@ -96,9 +97,8 @@ func (m *memory) model(v *view, dist [][][]float64, prior func(space.Point) Gues
 	}
 	s.gain = do(0, gain, gainHyper)
 	for j := range slack {
-		if len(slack[j]) > 0 {
-			s.slack = append(s.slack, do(2+j, slack[j], slackHyper))
-		}
+		s.slack = append(s.slack, do(2+j, slack[j], slackHyper))
+		s.least = append(s.least, min(leastSlack, scatter(slack[j])))
 	}
 	if failed {
 		s.run = do(1, run, runHyper)
@@ -117,7 +117,7 @@ func (s *surrogate) at(p space.Point) belief {
 	for j, gp := range s.slack {
 		if gp != nil {
 			mean, sd := gp.predict(p, g.slack(j))
-			holds := normal(-mean / math.Hypot(sd, max(math.Exp(gp.par.noise), leastSlack)))
+			holds := normal(-mean / math.Hypot(sd, max(math.Exp(gp.par.noise), s.least[j])))
 			b.feasible *= holds
 			b.proof *= math.Pow(holds, proofTrials)
 		}
@@ -135,8 +135,21 @@ func (s *surrogate) at(p space.Point) belief {
 const proofTrials = tuner.DefaultOrders
 
 // leastSlack is the least standard deviation of a percentile's logarithm from one trial to the
-// next that is believed: another workload shows what repeats under the same one do not.
+// next that is believed: another workload shows what repeats under the same one do not. A
+// constraint whose metric hardly ever moves needs less.
 const leastSlack = 0.04
+
+// scatter is the standard deviation of the values.
+func scatter(samples []sample) float64 {
+	mean, sum := 0.0, 0.0
+	for i := range samples {
+		mean += samples[i].y / float64(len(samples))
+	}
+	for i := range samples {
+		sum += (samples[i].y - mean) * (samples[i].y - mean)
+	}
+	return math.Sqrt(sum / float64(len(samples)))
+}
 
 // acquisition is expected improvement over a gain times the chance to be feasible.
 func (b belief) acquisition(over float64) float64 {
@@ -160,6 +173,19 @@ func (s *surrogate) incumbent(v *view) (gain float64, at int) {
 		return v.best()
 	}
 	return gain, at
+}
+
+// bet is the largest gain that a proof of a point measured so far is expected to bring; 0 if
+// none is expected to.
+func (s *surrogate) bet(v *view) float64 {
+	most := 0.0
+	for i := range v.obs {
+		if o := &v.obs[i]; o.ok {
+			b := s.at(o.at)
+			most = max(most, b.mean*b.proof)
+		}
+	}
+	return most
 }
 
 // climb adds to points what is found by steps to better neighbours from the best of them.
