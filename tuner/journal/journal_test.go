@@ -201,35 +201,3 @@ func mustJSON(t *testing.T, v any) string {
 	}
 	return string(b)
 }
-
-// Any bytes are read or refused, and what was read is read the same again.
-func FuzzRead(f *testing.F) {
-	h, err := journal.NewHeader(study(), "list")
-	if err != nil {
-		f.Fatal(err)
-	}
-	b, err := json.Marshal(h)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(append(b, '\n'))
-	f.Add([]byte(string(b) + "\n{\"n\":1,\"role\":\"default\",\"outcome\":\"ok\",\"value\":1}\n{\"n\":2"))
-	path := filepath.Join(f.TempDir(), "j")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		h, trials, err := journal.Read(path)
-		if err != nil {
-			return
-		}
-		j, err := journal.Open(path, h)
-		if err != nil {
-			t.Fatalf("read but not opened: %v", err)
-		}
-		defer j.Close()
-		if len(j.Trials()) != len(trials) {
-			t.Fatalf("%d trials opened, %d read", len(j.Trials()), len(trials))
-		}
-	})
-}

@@ -124,7 +124,7 @@ func Learned(s *tuner.Study, sp *space.Space, r *tuner.Result) []string {
 				best = max(best, v-base)
 			}
 		}
-		if ok && !math.IsInf(best, 0) {
+		if ok && best > c.Worst {
 			out = append(out, fmt.Sprintf("The search saw a gain of %.1f %%; the certification, which counts, %.1f %% at worst. The best of many noisy measurements flatters itself.", 100*math.Expm1(best), 100*math.Expm1(c.Worst)))
 		}
 	}

@@ -148,7 +148,7 @@ func Default() *File {
 }
 
 // Demo is the built-in study of the simulated engine: its limit on running sequences is set
-// too low on purpose, so that there is something to find in two minutes.
+// too low on purpose, so that there is something to find in under three minutes.
 func Demo() *File {
 	f := Default()
 	f.Name, f.Simulate, f.Engine = "demo", true, "vllm"
@@ -160,9 +160,9 @@ func Demo() *File {
 		"--gpu-memory-utilization": {"0.2", "0.5", "0.9"},
 	}
 	f.SLO = []string{"ttft_p99<2s"}
-	f.Budget.Time = campaign.Duration(150 * time.Second)
+	f.Budget.Time = campaign.Duration(160 * time.Second)
 	f.Load = Load{
-		Concurrency: 28, Window: campaign.Duration(3 * time.Second), Warmup: campaign.Duration(500 * time.Millisecond), Sessions: 900,
+		Concurrency: 28, Window: campaign.Duration(2 * time.Second), Warmup: campaign.Duration(400 * time.Millisecond), Sessions: 450,
 		ISL: "uniform(150,450)", OSL: "48", Turns: "1", Think: "0s", SharedPrefix: 60, IgnoreEOS: true,
 	}
 	f.Checkpoints.Every, f.Checkpoints.Items = 6, 40
