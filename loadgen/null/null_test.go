@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,8 +95,54 @@ func TestWholeReplyAndStats(t *testing.T) {
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	var st Stats
-	if err != nil || json.Unmarshal(b, &st) != nil || st.Requests != 2 || st.CPU <= 0 {
+	if err != nil || json.Unmarshal(b, &st) != nil || st.Requests != 1 || st.CPU <= 0 {
 		t.Errorf("stats %s, %v", b, err)
+	}
+}
+
+func TestJournal(t *testing.T) {
+	s := start(t)
+	get := func(path string) []byte {
+		t.Helper()
+		resp, err := http.Get(s.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	shape := Shape{Chunks: 3, Gap: time.Millisecond}
+	c := client(t, s.URL()+shape.Path(), nil)
+	send := func() *archive.Request {
+		rec := &archive.Request{}
+		c.Do(t.Context(), &wire.Call{Prompt: "x"}, rec)
+		return rec
+	}
+	send()
+	get("/journal/start")
+	rec := send()
+	var log []Entry
+	if err := json.Unmarshal(get("/journal"), &log); err != nil || len(log) != 1 {
+		t.Fatalf("%d entries, %v; want that of the one request since the start", len(log), err)
+	}
+	sent, err := Stamps(rec.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := log[0]
+	if !slices.Equal(e.Sent, sent) || !e.Done || e.Arrived > e.Sent[0]-int64(shape.Gap) {
+		t.Errorf("entry %+v; want the stamps %v, an arrival a gap before, and done", e, sent)
+	}
+	send()
+	if got := string(get("/journal")); got != "[]" {
+		t.Errorf("an ended journal holds %s", got)
+	}
+	if got := string(get(shape.Path() + "/v1/models")); !strings.Contains(got, `"id":"null-model-of-no-size-at-all"`) {
+		t.Errorf("the models are %s", got)
 	}
 }
 

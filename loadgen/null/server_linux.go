@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -42,6 +43,7 @@ type Server struct {
 	buf   []byte
 	frame frame
 	tails map[int]string
+	log   journal
 }
 
 // conn is a connection and the stream on it.
@@ -55,6 +57,7 @@ type conn struct {
 	busy  bool // a reply is under way
 	watch bool // waits for room in the socket
 	gone  bool
+	entry *Entry // of the request under way, where there is a journal
 }
 
 // frame is one write of a batch, with the places of its stamps.
@@ -317,6 +320,9 @@ func (s *Server) read(c *conn) {
 		s.drop(c) // this server takes one request at a time
 		return
 	}
+	if bytes.HasPrefix(in, []byte("GET ")) && s.about(c, string(target)) {
+		return
+	}
 	s.requests.Add(1)
 	s.answer(c, string(target))
 }
@@ -351,22 +357,47 @@ func request(in []byte) (target []byte, size int) {
 	return parts[1], size
 }
 
-func (s *Server) answer(c *conn, target string) {
-	if target == "/stats" {
-		b, err := json.Marshal(s.Stats())
-		if err == nil {
-			s.write(c, fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(b), b))
-		}
-		return
+// about answers a request that is about the server, and reports whether it is one.
+func (s *Server) about(c *conn, target string) bool {
+	var b []byte
+	var err error
+	switch path, _, _ := strings.Cut(target, "?"); {
+	case path == "/stats":
+		b, err = json.Marshal(s.Stats())
+	case path == "/journal/start":
+		s.log.start()
+		b = []byte("{}")
+	case path == "/journal":
+		b, err = json.Marshal(s.log.end())
+	case strings.HasSuffix(path, "/models"):
+		b = []byte(modelList)
+	case strings.HasSuffix(path, "/health"):
+		b = []byte("{}")
+	case strings.HasSuffix(path, "/metrics"):
+		s.write(c, []byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+		return true
+	default:
+		return false
 	}
+	if err != nil {
+		s.drop(c)
+		return true
+	}
+	s.write(c, fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(b), b))
+	return true
+}
+
+func (s *Server) answer(c *conn, target string) {
 	shape, ok := parsePath(target)
 	if !ok || shape.Chunks == 0 {
 		s.write(c, []byte(whole()))
 		return
 	}
+	now := s.clock.Now()
 	c.shape, c.left, c.busy = shape, shape.Chunks, true
+	c.entry = s.log.arrived(now)
 	s.write(c, []byte(streamHead))
-	c.due = s.clock.Now() + int64(shape.First)
+	c.due = now + int64(shape.First)
 	s.schedule(c)
 }
 
@@ -415,6 +446,7 @@ func (s *Server) turn(c *conn) {
 		putStamp(f.bytes[at:at+StampSize], now)
 	}
 	c.left -= n
+	s.log.sent(c.entry, now-StampBase, c.left == 0)
 	s.chunks.Add(int64(n))
 	out := f.bytes
 	if c.left == 0 {
