@@ -23,7 +23,7 @@ a challenger must beat it in interleaved blocks by more than the margin with eve
 held and no loss of quality, and is then certified after clean relaunches on a workload that
 no search has seen. "Keep the default" is an answer.
 
-Without arguments it tunes the simulated engine in this program for two minutes: a
+Without arguments it tunes the simulated engine in this program in under three minutes: a
 demonstration. Behind -- stands the launch command of your server; it is started and
 stopped by this program, and the configuration of before is restored at the end, whatever
 happens. Without a command nothing is changed: the default is measured, and what would

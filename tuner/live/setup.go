@@ -89,7 +89,7 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 		Budget: tuner.Budget{Time: time.Duration(f.Budget.Time), Trials: f.Budget.Trials, USD: f.Budget.USD},
 		Protocol: tuner.Protocol{
 			Simplify: true,
-			Blocks: f.Protocol.Blocks, MaxBlocks: f.Protocol.MaxBlocks, Orders: f.Protocol.Orders,
+			Blocks:   f.Protocol.Blocks, MaxBlocks: f.Protocol.MaxBlocks, Orders: f.Protocol.Orders,
 			Candidates: f.Protocol.Candidates, Remeasure: f.Protocol.Remeasure, QualityMargin: f.Protocol.QualityMargin,
 		},
 	}
