@@ -13,14 +13,16 @@ import (
 	"github.com/inferencebench/inferencebench/tuner/search"
 )
 
-// ours is the strategy that the others are compared with; plain is the same without a prior.
+// ours is the strategy that the others are compared with; advised is the same with rules and
+// a model that propose too, plain the same without a prior.
 const (
-	ours  = "loop"
-	plain = "loop-no-prior"
+	ours    = "loop"
+	advised = "loop-advised"
+	plain   = "loop-no-prior"
 )
 
 // all lists the strategies, ours first.
-func all() []string { return []string{ours, plain, "gp", "tpe", "forest", "random", "sobol"} }
+func all() []string { return []string{ours, advised, plain, "gp", "tpe", "forest", "random", "sobol"} }
 
 // outcome is what came of one study.
 type outcome struct {
@@ -70,7 +72,10 @@ func compare(ctx context.Context, o options, spec *landscape.Spec) (*row, error)
 			wg.Go(func() {
 				for i := w; i < o.seeds; i += o.workers {
 					seed := uint64(o.first + i)
-					out[i], errs[i] = study(ctx, l, strategy(name, l, opinion, seed), seed, o.budget)
+					var s tuner.Strategy
+					if s, errs[i] = strategy(ctx, name, l, opinion, seed); errs[i] == nil {
+						out[i], errs[i] = study(ctx, l, s, seed, o.budget)
+					}
 				}
 			})
 		}
@@ -83,23 +88,26 @@ func compare(ctx context.Context, o options, spec *landscape.Spec) (*row, error)
 	return r, nil
 }
 
-func strategy(name string, l *landscape.Landscape, opinion *search.Opinion, seed uint64) tuner.Strategy {
+func strategy(ctx context.Context, name string, l *landscape.Landscape, opinion *search.Opinion, seed uint64) (tuner.Strategy, error) {
 	s, goal := l.Space(), l.Spec.Goal()
 	switch name {
 	case ours:
-		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed, Prior: opinion})
+		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed, Prior: opinion}), nil
+	case advised:
+		panel, err := advisers(ctx, l)
+		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed, Prior: opinion, Others: []tuner.Strategy{panel}}), err
 	case plain:
-		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed})
+		return search.NewLoop(s, search.Options{Goal: goal, Seed: seed}), nil
 	case "gp":
-		return search.NewGP(s, goal, seed)
+		return search.NewGP(s, goal, seed), nil
 	case "tpe":
-		return search.NewTPE(s, goal)
+		return search.NewTPE(s, goal), nil
 	case "forest":
-		return search.NewForest(s, goal, seed)
+		return search.NewForest(s, goal, seed), nil
 	case "sobol":
-		return search.NewSobol(s, seed)
+		return search.NewSobol(s, seed), nil
 	}
-	return search.NewRandom(s)
+	return search.NewRandom(s), nil
 }
 
 // study runs one strategy through the protocol and holds what it certified against the truth.

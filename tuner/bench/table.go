@@ -29,7 +29,7 @@ func replace(path, text string) error {
 
 // titles are the strategies in words.
 var titles = map[string]string{
-	ours: "loop (ours)", plain: "loop without prior", "gp": "GP", "tpe": "TPE", "forest": "random forest (SMAC-like)", "random": "random", "sobol": "Sobol",
+	ours: "loop (ours)", advised: "loop with rules and a model", plain: "loop without prior", "gp": "GP", "tpe": "TPE", "forest": "random forest (SMAC-like)", "random": "random", "sobol": "Sobol",
 }
 
 // markdown is the result as three tables: over all landscapes, by landscape, and the still

@@ -15,8 +15,15 @@ type Landscape struct {
 	space *space.Space
 	truth map[string]Truth // by what the simulator would run
 	def   Truth
+	gains []gain // by number of the point
 	best  space.Point
 	score float64 // of the best, over the default
+}
+
+// gain is what Gain returns, and whether the configuration runs at all.
+type gain struct {
+	value       float64
+	holds, runs bool
 }
 
 // Build plays every configuration of the landscape. It takes seconds of CPU time; cache, if
@@ -36,9 +43,12 @@ func (s *Spec) Build(ctx context.Context, workers int, cache string) (*Landscape
 		return nil, err
 	}
 	l.score = math.Inf(-1)
+	l.gains = make([]gain, l.space.Size())
 	for _, p := range l.space.All() {
-		if g, ok := l.Gain(l.space.At(p)); ok && g > l.score {
-			l.score, l.best = g, p
+		g := l.judge(l.space.At(p))
+		l.gains[l.space.Index(p)] = g
+		if g.holds && g.value > l.score {
+			l.score, l.best = g.value, p
 		}
 	}
 	if g, ok := l.Gain(space.Assignment{}); !ok || g != 0 {
@@ -76,20 +86,29 @@ func (l *Landscape) Truth(a space.Assignment) Truth {
 // Gain is ln of an assignment's true value over the default's, signed so that more is
 // better. It is false where the assignment fails or exceeds a limit.
 func (l *Landscape) Gain(a space.Assignment) (float64, bool) {
-	t := l.Truth(a)
-	if t.Outcome != tuner.OK {
+	p, err := l.space.Point(a)
+	if err != nil {
 		return 0, false
 	}
-	for _, s := range l.Spec.slack(&t, &l.def) {
+	g := l.gains[l.space.Index(p)]
+	return g.value, g.holds
+}
+
+func (l *Landscape) judge(a space.Assignment) gain {
+	t := l.Truth(a)
+	if t.Outcome != tuner.OK {
+		return gain{}
+	}
+	for _, s := range l.Slack(t) {
 		if s > 0 {
-			return 0, false
+			return gain{runs: true}
 		}
 	}
 	g := math.Log(t.Value / l.def.Value)
 	if !l.Spec.Goal().Maximise {
 		g = -g
 	}
-	return g, true
+	return gain{g, true, true}
 }
 
 // Slack is ln(metric/limit) of each constraint, of a truth.
@@ -106,15 +125,13 @@ func (l *Landscape) Default() Truth { return l.def }
 func (l *Landscape) Census() (all, different, fail, over, better int) {
 	least := math.Log1p(l.Spec.Goal().MinGain)
 	for _, p := range l.space.All() {
-		a := l.space.At(p)
 		all++
-		g, ok := l.Gain(a)
-		switch {
-		case l.Truth(a).Outcome != tuner.OK:
+		switch g := l.gains[l.space.Index(p)]; {
+		case !g.runs:
 			fail++
-		case !ok:
+		case !g.holds:
 			over++
-		case g > least:
+		case g.value > least:
 			better++
 		}
 	}

@@ -228,8 +228,8 @@ func TestSpecs(t *testing.T) {
 		if sp.Size() > space.Most {
 			t.Errorf("%s: %d points cannot be listed", s.Name, sp.Size())
 		}
-		if d := sp.Default(); d == nil || !sp.Feasible(d) {
-			t.Errorf("%s: arithmetic rules the default out: %v", s.Name, sp.Check(space.Assignment{}))
+		if err := sp.Check(space.Assignment{}); err != nil || sp.Default() == nil {
+			t.Errorf("%s: arithmetic rules the default out: %v", s.Name, err)
 		}
 		if _, err := s.Server(space.Assignment{}); err != nil {
 			t.Errorf("%s: %v", s.Name, err)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/sim/offline"
 	"github.com/inferencebench/inferencebench/tuner"
@@ -32,10 +34,12 @@ type Spec struct {
 	About string // one sentence: what limits the default
 	// Scenario is the kind of traffic: "chat", "documents", "agents" or "batch".
 	Scenario string
-	GPU      string
-	Devices  int // GPUs, shared out as replicas of --tensor-parallel-size; 0: 1
-	Model    string
-	Flags    []string // of every launch
+	// Cause is what an analyst would find, as attribution names it; "" is nothing.
+	Cause   string
+	GPU     string
+	Devices int // GPUs, shared out as replicas of --tensor-parallel-size; 0: 1
+	Model   string
+	Flags   []string // of every launch
 
 	Shape     offline.Shape // without rate and seed
 	Rate      float64       // sessions a second; 0 in a closed loop
@@ -127,17 +131,44 @@ func (s *Spec) Same(a space.Assignment) string { return strings.Join(s.args(a), 
 // sums of the memory are believed within five per cent of it.
 func (s *Spec) Space() *space.Space {
 	sp := &space.Space{Dims: slices.Concat(s.Dims, s.Quirks)}
+	if vllm, ok := engines.Lookup("vllm"); ok {
+		for i := range sp.Dims {
+			at := slices.IndexFunc(vllm.Knobs, func(k engines.Knob) bool { return k.Name == sp.Dims[i].Name })
+			if at >= 0 {
+				sp.Dims[i].Relieves = vllm.Knobs[at].Relieves
+			}
+		}
+	}
 	sp.Constraints = []space.Constraint{
 		space.AtLeast(sp.Value, "--max-num-batched-tokens", "--max-num-seqs"),
 		space.KVBudget(space.Budget{
 			LongestRequest: s.Longest, MeanRequest: s.Mean, Running: s.running(), Margin: 0.05,
-			Config: func(a space.Assignment) (sim.Config, error) {
-				srv, err := s.Server(a)
-				return srv.Engine, err
-			},
+			Config: s.engines(),
 		}),
 	}
 	return sp
+}
+
+// engines returns what assignments launch, and remembers it: most differ in quirks only.
+func (s *Spec) engines() func(space.Assignment) (sim.Config, error) {
+	type launched struct {
+		engine sim.Config
+		err    error
+	}
+	var mu sync.Mutex
+	known := map[string]launched{}
+	return func(a space.Assignment) (sim.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		k := s.Same(a)
+		l, ok := known[k]
+		if !ok {
+			srv, err := s.Server(a)
+			l = launched{srv.Engine, err}
+			known[k] = l
+		}
+		return l.engine, l.err
+	}
 }
 
 // running is how many requests are surely under way at once.

@@ -14,6 +14,7 @@ const Most = 1 << 17
 type listed struct {
 	once sync.Once
 	all  []Point
+	ok   []bool // by number
 }
 
 // Default is the point with every knob left unset, or nil where a knob cannot be.
@@ -25,11 +26,20 @@ func (s *Space) Default() Point {
 	return p
 }
 
-// Feasible reports whether no constraint rules the point out.
+// Feasible reports whether no constraint rules the point out. Where the points can be listed
+// it looks the answer up; see [Space.All].
 func (s *Space) Feasible(p Point) bool {
 	if len(s.Constraints) == 0 {
 		return true
 	}
+	if s.All(); s.points.ok != nil {
+		return s.points.ok[s.Index(p)]
+	}
+	return s.holds(p)
+}
+
+// holds asks the constraints.
+func (s *Space) holds(p Point) bool {
 	a := s.At(p)
 	for _, c := range s.Constraints {
 		if c.Check(a) != nil {
@@ -48,8 +58,10 @@ func (s *Space) All() []Point {
 		if n > Most {
 			return
 		}
+		s.points.ok = make([]bool, n)
 		for i := range n {
-			if p := s.Nth(i); s.Feasible(p) {
+			if p := s.Nth(i); s.holds(p) {
+				s.points.ok[i] = true
 				s.points.all = append(s.points.all, p)
 			}
 		}
