@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/inferencebench/inferencebench/agents/director"
-	"github.com/inferencebench/inferencebench/agents/langchain"
 	"github.com/inferencebench/inferencebench/agents/llm"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/tasks"
@@ -29,20 +28,11 @@ func newTurnWriter(ctx context.Context, c *Config, getenv func(string) string, c
 	if a.Turns == 0 {
 		return nil, nil
 	}
-	key := ""
-	if a.KeyEnv != "" {
-		if key = getenv(a.KeyEnv); key == "" {
-			return nil, Problems{{Field: "agents.key_env", Message: fmt.Sprintf("the environment variable %s is not set", a.KeyEnv)}}
-		}
-	}
-	model, err := langchain.New(langchain.Config{Provider: langchain.Provider(a.Provider), Model: a.Model, BaseURL: a.URL, Key: key})
+	caller, err := a.Caller(getenv, clock, record)
 	if err != nil {
-		return nil, Problems{{Field: "agents", Message: err.Error()}}
+		return nil, err
 	}
-	return &turnWriter{ctx: ctx, share: a.Turns, seed: c.Seed, caller: &llm.Caller{
-		Model: model, Clock: clock, Record: record,
-		Budget: llm.NewBudget(llm.Limits{Calls: a.Calls, Tokens: a.Tokens, USD: a.USD}),
-	}}, nil
+	return &turnWriter{ctx: ctx, share: a.Turns, seed: c.Seed, caller: caller}, nil
 }
 
 // turns wraps a source so that the model writes later turns of its sessions.

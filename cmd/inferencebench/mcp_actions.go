@@ -170,10 +170,15 @@ func (a *mcpActions) Study(ctx context.Context, t *mcp.Target, o mcp.Order) (mcp
 	}
 	dir := filepath.Join(a.runs, "studies", time.Now().UTC().Format("20060102T150405.000Z")+"-"+folderSafe(file.Name))
 	out := a.silent()
-	env, err := environment(dir, file, out)
+	env, others, err := environment(ctx, dir, file, out)
 	if err != nil {
 		return s, 0, typed(ctx, err)
 	}
+	defer func() {
+		if err := others.Close(); err != nil {
+			a.log.Warn("study", "err", err)
+		}
+	}()
 	setup, err := live.Prepare(dir, file, env)
 	if err != nil {
 		return s, 0, typed(ctx, withCode(exitUsage, err))

@@ -69,7 +69,7 @@ func newTune() *cobra.Command {
 }
 
 // tune carries out a study, or shows what it would do.
-func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) error {
+func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) (err error) {
 	dir := file.Out
 	if dir == "" {
 		dir = filepath.Join(live.DefaultOut, time.Now().UTC().Format("20060102T150405Z")+"-"+folderSafe(file.Name))
@@ -87,10 +87,11 @@ func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) error {
 		return dryRun(ctx, setup, dir, o.out)
 	}
 	view := newTuneView(o, file)
-	env, err := environment(dir, file, o)
+	env, others, err := environment(ctx, dir, file, o)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, others.Close()) }()
 	setup, err := live.Prepare(dir, file, env)
 	if err != nil {
 		return withCode(exitUsage, err)

@@ -42,6 +42,7 @@ type tuneFlags struct {
 	seed                       uint64
 	name, out, resume, metrics string
 	dryRun, simulate           bool
+	agents                     campaign.Agents
 }
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
@@ -80,6 +81,10 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.orders, "orders", 0, "arrival orders of the certification; default 3")
 	s.Uint64Var(&f.seed, "seed", 0, "every random choice follows from it; default 1")
 	s.StringVar(&f.metrics, "metrics-url", "", "metrics page, where discovery does not find it; none reads none")
+	s.StringVar(&f.agents.Model, "agent-model", "", "a model that proposes configurations beside the search; best not the one under test")
+	s.StringVar(&f.agents.Provider, "agent-provider", "openai", "API of that model: openai (any compatible server), anthropic, google, ollama")
+	s.StringVar(&f.agents.URL, "agent-url", "", "base URL of that model's API; default: the provider's own")
+	s.StringVar(&f.agents.KeyEnv, "agent-key-env", "", "environment variable that holds that model's key")
 	s.StringVar(&f.name, "name", "", "name of the study")
 	s.StringVarP(&f.out, "out", "o", "", "folder of the study; default a new one under "+live.DefaultOut+"; one that holds this study goes on")
 	s.StringVar(&f.resume, "resume", "", "go on with the study in this folder")
@@ -182,6 +187,14 @@ func (f *tuneFlags) apply(file *live.File) error {
 	on("orders", func() { file.Protocol.Orders = f.orders })
 	on("seed", func() { file.Seed = f.seed })
 	on("metrics-url", func() { file.Monitor.MetricsURL = f.metrics })
+	on("agent-model", func() {
+		if file.Agents.Model = f.agents.Model; file.Agents.Provider == "" {
+			file.Agents.Provider = f.agents.Provider
+		}
+	})
+	on("agent-provider", func() { file.Agents.Provider = f.agents.Provider })
+	on("agent-url", func() { file.Agents.URL = f.agents.URL })
+	on("agent-key-env", func() { file.Agents.KeyEnv = f.agents.KeyEnv })
 	on("name", func() { file.Name = f.name })
 	on("out", func() { file.Out = f.out })
 	on("simulate", func() { file.Simulate = f.simulate })

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"net/http"
 	"os"
@@ -20,25 +21,25 @@ import (
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/integrity"
 	"github.com/inferencebench/inferencebench/tuner/live"
-	"github.com/inferencebench/inferencebench/tuner/propose"
 )
 
 // environment joins a study with this program: clock, log, and who looks at its launches.
-func environment(dir string, f *live.File, o *output) (live.Environment, error) {
+func environment(ctx context.Context, dir string, f *live.File, o *output) (live.Environment, *proposers, error) {
 	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine()}
-	env.Others = func(s *live.Setup) []tuner.Strategy {
-		goal := s.Study.Goal
-		return []tuner.Strategy{propose.NewPanel(goal, propose.NewRules(s.Space, goal, propose.FromRuns(goal)))}
+	others, err := openProposers(dir, f)
+	if err != nil {
+		return env, nil, withCode(exitUsage, err)
 	}
+	env.Others = func(s *live.Setup) []tuner.Strategy { return others.strategies(ctx, s) }
 	if f.Integrity == live.IntegrityOff {
-		return env, nil
+		return env, others, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return env, withCode(exitUsage, err)
+		return env, others, withCode(exitUsage, err)
 	}
 	secret, err := integrity.OpenSecret(filepath.Join(dir, "secret"), rand.Reader)
 	if err != nil {
-		return env, withCode(exitUsage, err)
+		return env, others, withCode(exitUsage, err)
 	}
 	plan := integrity.DefaultPlan()
 	switch {
@@ -49,10 +50,10 @@ func environment(dir string, f *live.File, o *output) (live.Environment, error) 
 	}
 	watch, err := integrity.NewObserver(integrity.Config{Secret: secret, Plan: plan, Now: time.Now})
 	if err != nil {
-		return env, err
+		return env, others, err
 	}
 	env.Observers = append(env.Observers, watch)
-	return env, nil
+	return env, others, nil
 }
 
 // glance asks for about 500 tokens: for servers on CPUs, and for the demonstration, where a

@@ -64,6 +64,10 @@ type File struct {
 	Integrity string           `yaml:"integrity" json:"integrity,omitempty"`
 	Monitor   campaign.Monitor `yaml:"monitor" json:"monitor"`
 	Protocol  Protocol         `yaml:"protocol" json:"protocol"`
+
+	// Agents names a model that proposes configurations beside the search; without a Model none
+	// does.
+	Agents campaign.Agents `yaml:"agents" json:"agents,omitzero"`
 }
 
 // Budget bounds a study; 0 is no limit. See tuner.Budget.
@@ -258,6 +262,9 @@ func (f *File) Validate() error {
 	}
 	if !slices.Contains([]string{"", IntegrityFull, IntegritySmall, IntegrityOff}, f.Integrity) {
 		add("integrity", "%q is none of full, small and off", f.Integrity)
+	}
+	if a := f.Agents; a.Turns != 0 || a.Calls < 0 || a.Tokens < 0 || a.USD < 0 || a.Model != "" && a.Provider == "" {
+		add("agents", "a model that proposes needs a provider (openai, anthropic, google, ollama) and limits of 0 (none) or more, and writes no turns")
 	}
 	f.validateBudget(add)
 	f.validateLoad(add)
