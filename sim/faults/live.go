@@ -31,7 +31,7 @@ func Prepare(ctx context.Context, id string, opt Options) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := prepare(ctx, cond, opt)
+	s, err := prepare(ctx, cond, nil, opt)
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", cond.ID, err)
 	}

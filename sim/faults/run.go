@@ -38,7 +38,8 @@ type Options struct {
 type Truth struct {
 	Condition  string          `json:"condition"`
 	Name       string          `json:"name"`
-	Cause      string          `json:"cause"` // "" when nothing is wrong
+	Cause      string          `json:"cause"`            // "" when nothing is wrong
+	Second     string          `json:"second,omitempty"` // the cause of a second condition that holds too
 	Accept     []string        `json:"accept,omitempty"`
 	Secondary  []string        `json:"secondary,omitempty"`
 	Chain      []string        `json:"chain"`
@@ -66,17 +67,27 @@ type Run struct {
 	Events   []*archive.Event
 }
 
-// Play plays a condition offline.
+// Play plays a condition offline, or two at once where the id is such as "F05+F15"; see
+// Pairs.
 func Play(ctx context.Context, id string, opt Options) (*Run, error) {
-	cond, err := Lookup(id)
+	first, second, err := lookupPair(id)
 	if err != nil {
 		return nil, err
 	}
-	s, err := prepare(ctx, cond, opt)
+	s, err := prepare(ctx, first, second, opt)
 	if err != nil {
-		return nil, fmt.Errorf("fault %s: %w", cond.ID, err)
+		return nil, fmt.Errorf("fault %s: %w", id, err)
 	}
-	res, err := offline.Run(ctx, s.run)
+	r, err := s.play(first, opt)
+	if err == nil && second != nil {
+		r.Truth.Condition, r.Truth.Second = id, second.Cause
+	}
+	return r, err
+}
+
+// play plays a world that is set up.
+func (s *scenario) play(cond Condition, opt Options) (*Run, error) {
+	res, err := offline.Run(s.ctx, s.run)
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", cond.ID, err)
 	}
@@ -97,7 +108,7 @@ func Play(ctx context.Context, id string, opt Options) (*Run, error) {
 }
 
 // prepare builds the world of a condition.
-func prepare(ctx context.Context, cond Condition, opt Options) (*scenario, error) {
+func prepare(ctx context.Context, cond Condition, second *Condition, opt Options) (*scenario, error) {
 	eng := opt.Engine.Resolved()
 	eng.StepNoise, eng.PauseEvery, eng.Seed = 0.03, 4000, opt.Seed
 	if eng.MaxModelLen > 32768 {
@@ -121,10 +132,16 @@ func prepare(ctx context.Context, cond Condition, opt Options) (*scenario, error
 	if err := cond.build(s); err != nil {
 		return nil, err
 	}
+	if second != nil {
+		if err := s.join(second); err != nil {
+			return nil, err
+		}
+	}
 	s.run.Duration = opt.Duration
 	if opt.Duration == 0 {
 		s.run.Duration = s.enough()
 	}
+	s.whole = s.run.Duration
 	s.run.Warmup = min(10*time.Second, s.run.Duration/6)
 	s.to = s.run.Duration + s.run.Drain
 	if opt.Windows && cond.Timed {

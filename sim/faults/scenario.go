@@ -21,6 +21,7 @@ type scenario struct {
 	cond  Condition
 
 	load     float64       // sessions a second; 0 until set or with a closed loop
+	whole    time.Duration // how long the condition is played when nothing is changed
 	from, to time.Duration // when a timed fault is in force
 	knob     string        // what was turned, in words
 	accept   []string      // verdicts that are right too, as this scenario turned out
