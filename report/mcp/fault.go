@@ -19,7 +19,6 @@ const (
 	Busy         Code = "busy"         // another tool works: one at a time
 	Unreachable  Code = "unreachable"  // the target does not answer
 	Cancelled    Code = "cancelled"    // the caller or the operator stopped it
-	Unsupported  Code = "unsupported"  // this target or run cannot be asked that
 	Inconclusive Code = "inconclusive" // it ran, and what it measured decides nothing
 	Internal     Code = "internal"     // a fault of this program
 )
