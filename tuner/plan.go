@@ -132,7 +132,12 @@ func (p *planner) search(h []Trial) (*Step, string) {
 	if slices.ContainsFunc(h, func(t Trial) bool { return t.Source == SourceSimplify }) {
 		return nil, "the search had ended, and its best was simplified"
 	}
-	if !p.s.left(h, estimate(h, p.p.Rung, 1, 1).plus(p.s.proof(h))) {
+	need := estimate(h, p.p.Rung, 1, 1).plus(p.s.proof(h))
+	if at, ok := p.s.Best(h); ok && p.p.Simplify && len(h[at].Config) > 1 {
+		n := len(h[at].Config) + 1
+		need = need.plus(estimate(h, p.p.Rung, n, n))
+	}
+	if !p.s.left(h, need) {
 		return nil, "the budget left is what proving a candidate takes"
 	}
 	since := 0

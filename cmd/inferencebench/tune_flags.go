@@ -41,6 +41,7 @@ type tuneFlags struct {
 	blocks, orders             int
 	seed                       uint64
 	name, out, resume, metrics string
+	integrity                  string
 	dryRun, simulate           bool
 	agents                     campaign.Agents
 }
@@ -77,6 +78,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.every, "checkpoint-every", 0, "sessions of load between two scored items; default 10")
 	s.IntVar(&f.items, "checkpoint-items", 0, "scored items of each kind; default all")
 	s.StringSliceVar(&f.kinds, "checkpoint-kinds", nil, "kinds of scored items, such as gsm8k")
+	s.StringVar(&f.integrity, "integrity", "", "how launches are asked whether their speed is that of serving the model: full, small or off; default by the engine")
 	s.IntVar(&f.blocks, "blocks", 0, "ABBA blocks that an acceptance needs at least; default 3")
 	s.IntVar(&f.orders, "orders", 0, "arrival orders of the certification; default 3")
 	s.Uint64Var(&f.seed, "seed", 0, "every random choice follows from it; default 1")
@@ -183,6 +185,7 @@ func (f *tuneFlags) apply(file *live.File) error {
 	on("checkpoint-every", func() { file.Checkpoints.Every = f.every })
 	on("checkpoint-items", func() { file.Checkpoints.Items = f.items })
 	on("checkpoint-kinds", func() { file.Checkpoints.Kinds = f.kinds })
+	on("integrity", func() { file.Integrity = f.integrity })
 	on("blocks", func() { file.Protocol.Blocks = f.blocks })
 	on("orders", func() { file.Protocol.Orders = f.orders })
 	on("seed", func() { file.Seed = f.seed })

@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +26,7 @@ func smallStudy(out string) []string {
 	return []string{
 		"tune", "--simulate", "--out", out, "--trials", "30", "--budget", "10m", "--strategy", "random", "--knobs", "--max-num-seqs=2,8",
 		"--concurrency", "8", "--window", "200ms", "--warmup", "50ms", "--isl", "64", "--osl", "16", "--turns", "1", "--think", "0s", "--ignore-eos",
-		"--checkpoint-every", "4", "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-num-seqs", "3",
+		"--checkpoint-every", "4", "--integrity", "off", "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-num-seqs", "3",
 	}
 }
 
@@ -137,4 +140,59 @@ func TestStudyTemplate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A server that the study started itself is gone after Ctrl-C, and also when the study's own
+// process is killed outright, so that the study can go on.
+func TestTuneLeavesNoServer(t *testing.T) {
+	bin := program(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	gone := func() {
+		t.Helper()
+		deadline := time.Now().Add(20 * time.Second)
+		for {
+			c, err := net.DialTimeout("tcp", addr, time.Second)
+			if err != nil {
+				return
+			}
+			c.Close()
+			if time.Now().After(deadline) {
+				t.Fatal("a server is left")
+			}
+			runtime.Gosched()
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "study")
+	args := smallStudy(dir)
+	args = append(args[:slices.Index(args, "--")], "--simulate=false", "--engine", "vllm", "--url", "http://"+addr, "--",
+		bin, "sim", "--listen", addr, "--", "meta-llama/Llama-3.1-8B-Instruct", "--max-num-seqs", "3")
+	cmd := exec.Command(bin, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitTrials(t, dir, 2)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	gone()
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var stdout bytes.Buffer
+	stderr.Reset()
+	code := make(chan int, 1)
+	go func() { code <- execute(ctx, []string{"tune", "--resume", dir}, &stdout, &stderr) }()
+	awaitTrials(t, dir, 4)
+	cancel(errors.New("stopped by interrupt"))
+	if got := <-code; got != exitInterrupted {
+		t.Errorf("exit code %d, want %d\n%s", got, exitInterrupted, stderr.String())
+	}
+	gone()
 }
