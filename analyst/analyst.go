@@ -48,10 +48,14 @@ type Input struct {
 // analysis. Lines that cannot be read are skipped and annotated; the error is one of
 // reading the files. Safe for concurrent use.
 func Analyze(run *archive.Run, opts Options) (*archive.Analysis, error) {
-	return FromRecords(Input{
+	a, err := FromRecords(Input{
 		Manifest: run.Manifest, Problems: run.Problems,
 		Requests: run.Requests(), Samples: run.Samples(), Events: run.Events(), Checkpoints: run.Checkpoints(),
 	}, opts)
+	if err == nil {
+		experiments(run, a)
+	}
+	return a, err
 }
 
 // FromRecords computes the analysis of records that need not be on disk.
@@ -110,7 +114,7 @@ func (w *work) read() error {
 		bounds[p.name] = p.bounds
 	}
 	w.table = metrics.NewTable(bounds)
-	w.counts = archive.Counts{ByKind: map[archive.Kind]int{}, Failures: map[string]int{}}
+	w.counts = archive.Counts{ByKind: map[archive.Kind]int{}, Failures: map[string]int{}, Of: map[archive.Kind]archive.Tally{}}
 	for r, err := range stream(w.in.Requests) {
 		if err := w.skip(err); err != nil {
 			return err
@@ -165,17 +169,26 @@ func (w *work) count(r *archive.Request) {
 	c := &w.counts
 	c.Planned++
 	c.ByKind[r.Kind]++
+	t := c.Of[r.Kind]
 	switch r.Status {
 	case archive.StatusOK:
 		c.OK++
+		t.OK++
 	case archive.StatusFailed:
 		c.Failed++
+		t.Failed++
 	default:
 		c.Cancelled++
+		t.Cancelled++
 	}
 	if r.Error != nil && r.Status != archive.StatusOK {
 		c.Failures[r.Error.Kind]++
+		if t.Failures == nil {
+			t.Failures = map[string]int{}
+		}
+		t.Failures[r.Error.Kind]++
 	}
+	c.Of[r.Kind] = t
 }
 
 func (w *work) analyze() *archive.Analysis {

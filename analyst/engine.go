@@ -163,13 +163,15 @@ func pinned(running, waiting []series.Point, limit float64) (n int, share float6
 	return n, float64(hits) / float64(n)
 }
 
-// setting returns an engine setting by its canonical name, however the engine spells it.
-func (w *work) setting(name string) string {
+// settings returns the engine's settings by canonical name, however the engine spells them.
+func (w *work) settings() map[string]string {
 	norm := strings.NewReplacer("-", "_", ".", "_")
+	out := make(map[string]string, len(w.in.Manifest.Server.Settings))
 	for k, v := range w.in.Manifest.Server.Settings {
-		if strings.TrimLeft(norm.Replace(strings.ToLower(k)), "_") == name {
-			return v
-		}
+		out[strings.TrimLeft(norm.Replace(strings.ToLower(k)), "_")] = v
 	}
-	return ""
+	return out
 }
+
+// setting returns one engine setting by its canonical name; "" where it is not told.
+func (w *work) setting(name string) string { return w.settings()[name] }

@@ -20,6 +20,7 @@ const minStall = 200
 // gather computes the facts that attribution needs over one window.
 func (w *work) gather(win archive.Window) attribute.Facts {
 	f := attribute.Facts{Engine: w.in.Manifest.Server.Engine, OpenLoop: win.AskedRate.Known(), Local: local(w.in.Manifest.Server.URL), Simulated: w.in.Manifest.Simulated}
+	f.Settings = w.settings()
 	w.book.Scope, w.book.From, w.book.To = "phase:"+win.Phase, win.From, win.To
 	w.clientFacts(&f, win)
 	w.engineFacts(&f, win)

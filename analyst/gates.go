@@ -29,6 +29,10 @@ const (
 // clientGates are the gates whose failure says that the run measured the client.
 var clientGates = map[string]bool{"send_lag": true, "achieved_rate": true, "client_cpu": true, "client_resources": true, "littles_law": true}
 
+// Fatal reports whether the failure of a gate makes the whole run not valid, so that
+// nothing may be said of the server. The other gates limit what the verdict may say.
+func Fatal(gate string) bool { return fatalGates[gate] }
+
 // fatalGates are the gates whose failure forbids an attribution to the server.
 var fatalGates = map[string]bool{"requests_ok": true, "error_rate": true, "send_lag": true, "achieved_rate": true, "client_cpu": true, "client_resources": true, "littles_law": true, "plausibility": true}
 

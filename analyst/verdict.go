@@ -2,6 +2,7 @@ package analyst
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/inferencebench/inferencebench/analyst/attribute"
@@ -13,7 +14,10 @@ import (
 func (w *work) verdict(a *archive.Analysis, win *archive.Window, f *attribute.Facts, r *attribute.Result) archive.Verdict {
 	prefix := ""
 	if a.State == archive.StateInterrupted || a.State == archive.StateRunning {
-		prefix = fmt.Sprintf("The run is %s; of what was recorded: ", a.State)
+		prefix = "The run was interrupted; of what was recorded: "
+		if a.State == archive.StateRunning {
+			prefix = "The run goes on; of what was recorded so far: "
+		}
 	}
 	v := w.decide(a, win, f, r)
 	if found := w.found(); found != "" && v.State != archive.VerdictInvalid {
@@ -22,7 +26,7 @@ func (w *work) verdict(a *archive.Analysis, win *archive.Window, f *attribute.Fa
 		v.Next = "Run for long at four fifths of this rate to confirm it; what limits the server beyond it stands below."
 	}
 	if prefix != "" {
-		v.Headline = prefix + v.Headline
+		v.Headline = prefix + lowerFirst(v.Headline)
 	}
 	return v
 }
@@ -95,7 +99,7 @@ func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Fac
 		return v
 	}
 	if g, bad := failed["window_length"]; bad {
-		return archive.Verdict{State: archive.VerdictInconclusive, Headline: g.Message, Next: "Run longer, or with more requests."}
+		return archive.Verdict{State: archive.VerdictInconclusive, Headline: g.Message, Next: w.longer(win)}
 	}
 	met, missed := objectivesMet(a.SLOs)
 	strained := resources(f)
@@ -118,9 +122,7 @@ func (w *work) decide(a *archive.Analysis, win *archive.Window, f *attribute.Fac
 func (w *work) bottleneck(a *archive.Analysis, win *archive.Window, r *attribute.Result, missed bool) archive.Verdict {
 	v := archive.Verdict{State: archive.VerdictBottleneck, Cause: r.Cause, Confidence: r.Confidence}
 	v.Headline = fmt.Sprintf("%s at %s.", r.Title, loadWords(win))
-	if why := w.because(r.Findings[0]); why != "" {
-		v.Headline = fmt.Sprintf("%s at %s: %s", r.Title, loadWords(win), why)
-	}
+	v.Why = upperFirst(w.because(r.Findings[0]))
 	if missed {
 		v.Headline += " An objective is missed."
 	}
@@ -128,7 +130,7 @@ func (w *work) bottleneck(a *archive.Analysis, win *archive.Window, r *attribute
 	if len(r.Recommendations) > 0 {
 		rec := r.Recommendations[0]
 		v.Next = rec.Action
-		if rec.Knob != "" {
+		if rec.Knob != "" && rec.From == "" {
 			v.Next = strings.TrimSuffix(rec.Action, ".") + fmt.Sprintf(" (%s).", rec.Knob)
 		}
 	}
@@ -278,6 +280,26 @@ func onlyClient(r attribute.Result) attribute.Result {
 		}
 	}
 	return out
+}
+
+// longer says for how long to run, from the pace of the requests so far.
+func (w *work) longer(win *archive.Window) string {
+	const plenty = 100 // requests that support a P99
+	rate, _ := w.value("request_rate", "all", "value")
+	if r, ok := rate.Value.Get(); ok && r > 0 && win != nil {
+		minutes := math.Ceil(plenty / r / 60)
+		if minutes <= 120 {
+			return fmt.Sprintf("Run for %.0f min or more (--duration %.0fm): at this pace that is %d requests.", minutes, minutes, plenty)
+		}
+	}
+	return "Run longer, or with more requests."
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func lowerFirst(s string) string {

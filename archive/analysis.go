@@ -25,7 +25,9 @@ type Analysis struct {
 	Findings        []Finding        `json:"findings"`
 	Recommendations []Recommendation `json:"recommendations"`
 	Radar           []Axis           `json:"radar"`
-	Annotations     []Annotation     `json:"annotations,omitempty"`
+	// Experiments are those that were made about the findings; nil when none were.
+	Experiments *Experiments `json:"experiments,omitempty"`
+	Annotations []Annotation `json:"annotations,omitempty"`
 }
 
 // Verdict is the answer in one line.
@@ -34,7 +36,8 @@ type Verdict struct {
 	State string `json:"state"`
 	// Cause is the primary finding's cause; "" unless State is "bottleneck".
 	Cause      string `json:"cause,omitempty"`
-	Headline   string `json:"headline"`             // one sentence
+	Headline   string `json:"headline"`             // one short sentence
+	Why        string `json:"why,omitempty"`        // what the headline rests on, one sentence
 	Confidence string `json:"confidence,omitempty"` // "high", "medium" or "low"
 	Next       string `json:"next"`                 // the next step, one sentence
 }
@@ -65,6 +68,33 @@ type Counts struct {
 	Cancelled int            `json:"cancelled"`
 	ByKind    map[Kind]int   `json:"by_kind"`  // all statuses
 	Failures  map[string]int `json:"failures"` // failure kind to count
+	// Of splits the counts by the kind of request, so that a failed warm-up or scored item
+	// is not taken for a failure of the load.
+	Of map[Kind]Tally `json:"of,omitempty"`
+}
+
+// Tally counts the requests of one kind by how they ended.
+type Tally struct {
+	OK        int            `json:"ok"`
+	Failed    int            `json:"failed"`
+	Cancelled int            `json:"cancelled"`
+	Failures  map[string]int `json:"failures,omitempty"` // failure kind to count
+}
+
+// Measured sums the kinds that the figures of a run count: all but the warm-up. ok is false
+// where the analysis does not split its counts.
+func (c *Counts) Measured() (sum Tally, ok bool) {
+	sum.Failures = map[string]int{}
+	for k, t := range c.Of {
+		if k == KindWarmup {
+			continue
+		}
+		sum.OK, sum.Failed, sum.Cancelled = sum.OK+t.OK, sum.Failed+t.Failed, sum.Cancelled+t.Cancelled
+		for f, n := range t.Failures {
+			sum.Failures[f] += n
+		}
+	}
+	return sum, len(c.Of) > 0
 }
 
 // Window is the measured part of one phase.
@@ -172,11 +202,15 @@ type Finding struct {
 
 // Recommendation is a change with its predicted effect.
 type Recommendation struct {
-	ID        string   `json:"id"`
-	Finding   string   `json:"finding"`
-	Action    string   `json:"action"`         // what to do, one sentence
-	Knob      string   `json:"knob,omitempty"` // the engine's flag
-	Predicted string   `json:"predicted"`      // expected effect, one sentence
+	ID      string `json:"id"`
+	Finding string `json:"finding"`
+	Action  string `json:"action"`         // what to do, one sentence
+	Knob    string `json:"knob,omitempty"` // the engine's flag
+	// From and To are the setting's value in the run and the one to try, where the
+	// manifest tells the first and the second follows from it.
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Predicted string   `json:"predicted"` // expected effect, one sentence
 	Risk      string   `json:"risk,omitempty"`
 	Evidence  []string `json:"evidence"`
 }

@@ -250,6 +250,8 @@ func (c *compareCell) change(id string, ref, v archive.Estimate) {
 		c.Change = "×" + quantity.Digits(b/a, 3)
 	case math.Abs(pct) >= 10:
 		c.Change = fmt.Sprintf("%+.0f%%", pct)
+	case math.Abs(pct) < 0.05:
+		c.Change = "0.0%"
 	default:
 		c.Change = fmt.Sprintf("%+.1f%%", pct)
 	}

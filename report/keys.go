@@ -61,7 +61,7 @@ func waitKey(a *archive.Analysis) key {
 			k.Sub = interval(e, unit)
 			if st.stat != "p50" {
 				if med, u := estimateOf(a, "ttft", "p50"); med.Value.Known() {
-					k.Sub = joinNonEmpty(" · ", k.Sub, "median "+plain(med.Value.Or(0), u))
+					k.Sub = joinNonEmpty(" · ", "median "+plain(med.Value.Or(0), u), known(e, k.Sub, "too few independent requests for its interval"))
 				}
 			}
 			return k
@@ -88,9 +88,13 @@ func outputKey(a *archive.Analysis) key {
 
 func worstKey(a *archive.Analysis) key {
 	c := a.Counts
-	if sent := c.OK + c.Failed; c.Failed > 0 && sent > 0 {
-		k := key{Label: "Requests that failed", Class: "bad", Sub: itoa(c.Failed) + " of " + itoa(sent) + " · " + failureList(serverFailures(c))}
-		k.Number, k.Unit = quantity.Digits(100*float64(c.Failed)/float64(sent), 2), "%"
+	t, split := c.Measured()
+	if !split {
+		t = archive.Tally{OK: c.OK, Failed: c.Failed, Failures: c.Failures}
+	}
+	if sent := t.OK + t.Failed; t.Failed > 0 && sent > 0 {
+		k := key{Label: "Requests that failed", Class: "bad", Sub: itoa(t.Failed) + " of " + itoa(sent) + " · " + failureList(serverFailures(t.Failures))}
+		k.Number, k.Unit = quantity.Digits(100*float64(t.Failed)/float64(sent), 2), "%"
 		return k
 	}
 	if len(a.SLOs) > 0 {
@@ -122,6 +126,15 @@ func worstKey(a *archive.Analysis) key {
 		return k
 	}
 	return key{Label: "Requests that failed", Number: itoa(c.Failed), Sub: "of " + itoa(c.Planned) + " planned"}
+}
+
+// known is the interval of an estimate, or a short word for why there is none: the whole
+// reason stands with the metric.
+func known(e archive.Estimate, text, short string) string {
+	if e.Low.Known() && e.High.Known() {
+		return text
+	}
+	return short
 }
 
 func interval(e archive.Estimate, unit string) string {

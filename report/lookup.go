@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/report/quantity"
 )
 
 // metricOf returns the metric with one of ids over scope, the first id that is present.
@@ -80,11 +81,73 @@ func sortedGates(a *archive.Analysis) []archive.Gate {
 	return out
 }
 
-// fatalChecks are the validity checks whose failure makes the whole run not valid, by the
-// rules of the analyst. The others limit what the verdict may say.
-var fatalChecks = map[string]bool{
-	"requests_ok": true, "error_rate": true, "send_lag": true, "achieved_rate": true,
-	"client_cpu": true, "client_resources": true, "littles_law": true, "plausibility": true,
+// failedGates are the failed gates that nothing else at the top of a report says: not the
+// one that the headline quotes, nor that the run did not end, which has its own line.
+func failedGates(a *archive.Analysis) []archive.Gate {
+	var out []archive.Gate
+	for _, g := range sortedGates(a) {
+		passed, known := g.Passed.Get()
+		said := g.Message != "" && strings.HasSuffix(strings.ToLower(a.Verdict.Headline), strings.ToLower(g.Message))
+		if !known || passed || said || g.ID == "complete" && a.State != archive.StateComplete {
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// countLines are the rows that account for the requests, in the words of a summary. The
+// warm-up stands apart, as it does in every figure.
+func countLines(a *archive.Analysis) []blockRow {
+	c := a.Counts
+	if c.Planned == 0 {
+		return nil // the source does not count requests
+	}
+	t, split := c.Measured()
+	if !split {
+		rows := []blockRow{
+			{Label: "Successful requests", Value: quantity.Int(c.OK), Note: "of " + quantity.Int(c.Planned) + " planned" + kinds(c.ByKind)},
+			{Label: "Failed requests", Value: quantity.Int(c.Failed), Note: failureList(serverFailures(c.Failures))},
+		}
+		if c.Cancelled > 0 {
+			rows = append(rows, blockRow{Label: "Cancelled requests", Value: quantity.Int(c.Cancelled), Note: "open or not sent when the run ended"})
+		}
+		return rows
+	}
+	rows := []blockRow{
+		{Label: "Successful requests", Value: quantity.Int(t.OK), Note: "of " + quantity.Int(t.OK+t.Failed+t.Cancelled) + ", warm-up left out" + partOf(c.Of)},
+		{Label: "Failed requests", Value: quantity.Int(t.Failed), Note: failureList(serverFailures(t.Failures))},
+	}
+	if t.Cancelled > 0 {
+		rows = append(rows, blockRow{Label: "Cancelled requests", Value: quantity.Int(t.Cancelled), Note: "open or not sent when the run ended"})
+	}
+	if w, ok := c.Of[archive.KindWarmup]; ok {
+		r := blockRow{Label: "Warm-up requests", Value: quantity.Int(w.OK + w.Failed + w.Cancelled), Note: "in no figure"}
+		if w.Failed > 0 {
+			r.Note += "; " + itoa(w.Failed) + " failed: " + failureList(w.Failures)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// partOf names the kinds beside the load that are counted with it.
+func partOf(of map[archive.Kind]archive.Tally) string {
+	var parts []string
+	for _, k := range []archive.Kind{archive.KindCheckpoint, archive.KindProbe} {
+		if t, ok := of[k]; ok {
+			n := t.OK + t.Failed + t.Cancelled
+			s := itoa(n) + " " + kindWord(k, n)
+			if t.Failed > 0 {
+				s += " (" + itoa(t.Failed) + " failed)"
+			}
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, ", ") + " among them"
 }
 
 // failureList is "http_503 4, cut 1", the most frequent first.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/inferencebench/inferencebench/analyst"
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/report/quantity"
 )
@@ -45,14 +46,12 @@ func (p *paper) warnings(run *archive.Run, a *archive.Analysis) {
 		p.wrapped("RUNNING", yellow, 12, "The run has not ended. The figures cover what was recorded so far.")
 	case archive.StateComplete:
 	}
-	for _, g := range sortedGates(a) {
-		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
-			label := "CHECK FAILED"
-			if a.Verdict.State == archive.VerdictInvalid && fatalChecks[g.ID] {
-				label = "NOT VALID"
-			}
-			p.wrapped(label, red, 13, g.Message+" ("+g.ID+": "+g.Observed+", limit "+g.Limit+")")
+	for _, g := range failedGates(a) {
+		label := "CHECK FAILED"
+		if a.Verdict.State == archive.VerdictInvalid && analyst.Fatal(g.ID) {
+			label = "NOT VALID"
 		}
+		p.wrapped(label, red, 13, g.Message+" ("+g.ID+": "+g.Observed+", limit "+g.Limit+")")
 	}
 	if p.b.Len() > n {
 		p.line("")
@@ -65,6 +64,9 @@ func (p *paper) verdict(a *archive.Analysis) {
 		return
 	}
 	p.wrappedInk("Verdict", bold, 12, v.Headline, bold)
+	if v.Why != "" {
+		p.wrapped("Why", dim, 12, v.Why)
+	}
 	if v.Confidence != "" {
 		p.wrapped("Confidence", dim, 12, v.Confidence+confidenceNote(a))
 	}
@@ -162,11 +164,8 @@ func cut(s string, n int) string {
 
 func (p *paper) block(a *archive.Analysis) {
 	p.rule("Benchmark result", "=")
-	c := a.Counts
-	p.row("Successful requests:", itoa(c.OK), p.clean("of "+itoa(c.Planned)+" planned"+kinds(c.ByKind)))
-	p.row("Failed requests:", itoa(c.Failed), p.clean(failureList(serverFailures(c))))
-	if c.Cancelled > 0 {
-		p.row("Cancelled requests:", itoa(c.Cancelled), "open or not sent when the run ended")
+	for _, r := range countLines(a) {
+		p.row(r.Label+":", p.clean(r.Value), p.clean(r.Note))
 	}
 	for _, r := range []struct{ label, id string }{
 		{"Benchmark duration (s):", "duration"},
@@ -200,9 +199,9 @@ func (p *paper) block(a *archive.Analysis) {
 }
 
 // serverFailures leaves out what only ended with the run.
-func serverFailures(c archive.Counts) map[string]int {
+func serverFailures(failures map[string]int) map[string]int {
 	out := map[string]int{}
-	for k, n := range c.Failures {
+	for k, n := range failures {
 		if k != archive.FailEnded && k != archive.FailUnsent {
 			out[k] = n
 		}

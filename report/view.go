@@ -170,10 +170,8 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 		out = append(out, alert{"warn", "Still running", "The figures cover what was recorded so far."})
 	case archive.StateComplete:
 	}
-	for _, g := range sortedGates(a) {
-		if passed, known := g.Passed.Get(); known && !passed && g.Message != a.Verdict.Headline {
-			out = append(out, alert{"bad", "Check failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
-		}
+	for _, g := range failedGates(a) {
+		out = append(out, alert{"bad", "Check failed: " + g.ID, g.Message + " Observed " + g.Observed + ", limit " + g.Limit + "."})
 	}
 	for _, n := range run.Problems {
 		out = append(out, alert{"warn", "Damaged record", n.Message})
@@ -182,17 +180,7 @@ func alerts(run *archive.Run, a *archive.Analysis) []alert {
 }
 
 func blockRows(a *archive.Analysis) []blockRow {
-	c := a.Counts
-	rows := []blockRow{
-		{Label: "Successful requests", Value: quantity.Int(c.OK), Note: "of " + quantity.Int(c.Planned) + " planned" + kinds(c.ByKind)},
-		{Label: "Failed requests", Value: quantity.Int(c.Failed), Note: failureList(serverFailures(c))},
-	}
-	if c.Planned == 0 {
-		rows = nil // the source does not count requests
-	}
-	if c.Cancelled > 0 {
-		rows = append(rows, blockRow{Label: "Cancelled requests", Value: quantity.Int(c.Cancelled), Note: "open or not sent when the run ended"})
-	}
+	rows := countLines(a)
 	for _, r := range []struct{ id, label string }{
 		{"duration", "Benchmark duration"}, {"input_tokens", "Total input tokens"}, {"output_tokens", "Total output tokens"},
 		{"request_rate", "Request throughput"}, {"output_rate", "Output token throughput"}, {"total_rate", "Total token throughput"}, {"goodput", "Goodput"},

@@ -46,6 +46,8 @@ type Facts struct {
 	Util, Clock, Thermal, Power evidence.Fact
 	HostCPU, Steal              evidence.Fact
 
+	// Settings are the engine's settings by canonical name, such as max_num_seqs.
+	Settings     map[string]string
 	TP           int           // devices that share a layer; 0 where unknown
 	MoE          bool          // the model is a mixture of experts
 	MatmulShare  float64       // share of the arithmetic peak that kernels reach; 0 where unknown

@@ -235,6 +235,13 @@ func scoreCap(f *Facts) (h hypothesis) {
 	return h
 }
 
+// longPath is a round trip in ms that no machine room has; hiddenPath is the most that a
+// path behind a queue scores.
+const (
+	longPath   = 10
+	hiddenPath = 0.7
+)
+
 func scoreNetwork(f *Facts) (h hypothesis) {
 	// A proxy that holds the stream back delivers several tokens at a time.
 	if f.PerChunk.Above(1.5) && !f.Acceptance.OK {
@@ -247,6 +254,11 @@ func scoreNetwork(f *Facts) (h hypothesis) {
 		return h
 	}
 	h.score = ratio(f.RTT.V/f.TTFT50.V, 0.4)
+	// A queue can hide a long path: it would be the latency once the queue is gone. Such a
+	// path is named beside what makes the queue, never in its place.
+	if rest := f.TTFT.V * (1 - f.ShareQueue.Or(0)); f.TTFT.OK && f.QueueExcess() > 0.5 && f.RTT.V >= longPath && rest > 0 {
+		h.score = max(h.score, min(hiddenPath, ratio(f.RTT.V/rest, 0.4)))
+	}
 	if f.RTTBound && !f.EngineTTFT.OK {
 		h.lack(needRTT)
 	}

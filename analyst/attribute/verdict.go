@@ -120,8 +120,9 @@ func (r *Result) add(f *Facts, book *evidence.Book, all []scored, i int) {
 			r.Cause, r.Title, r.Confidence = x.id, x.title, find.Confidence
 		}
 		for _, a := range advice(x.id, f.Engine) {
+			a.aim(x.id, f)
 			r.Recommendations = append(r.Recommendations, archive.Recommendation{
-				ID: fmt.Sprintf("R%d", len(r.Recommendations)+1), Finding: find.ID, Action: a.action, Knob: a.knob,
+				ID: fmt.Sprintf("R%d", len(r.Recommendations)+1), Finding: find.ID, Action: a.action, Knob: a.knob, From: a.from, To: a.to,
 				Predicted: a.predicted, Risk: a.risk, Evidence: find.For,
 			})
 		}

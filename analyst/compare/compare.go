@@ -46,9 +46,28 @@ func (d *Difference) Verdict(tolerance float64) string {
 	return "undecided"
 }
 
+// Unit is the unit of Base and Head.
+func (d *Difference) Unit() string {
+	if d.Metric == "output_rate" {
+		return "tok/s"
+	}
+	return "ms"
+}
+
 // String is the difference in one line.
 func (d *Difference) String() string {
-	return fmt.Sprintf("%s %s: %+.1f %% [%+.1f, %+.1f] (%.4g → %.4g; %s)", d.Metric, d.Stat, 100*d.Change, 100*d.Low, 100*d.High, d.Base, d.Head, d.Method)
+	return fmt.Sprintf("%s %s: %s %% [%s, %s] (%.4g → %.4g; %s)", d.Metric, d.Stat, signed(d.Change), signed(d.Low), signed(d.High), d.Base, d.Head, d.Method)
+}
+
+// Percent is a change in percent with its sign; one that rounds to nothing has none.
+func Percent(change float64) string { return signed(change) + " %" }
+
+func signed(change float64) string {
+	s := fmt.Sprintf("%+.1f", 100*change)
+	if s == "-0.0" || s == "+0.0" {
+		return "0.0"
+	}
+	return s
 }
 
 // Stat is a statistic that can be compared.
@@ -168,6 +187,12 @@ func (d *Difference) rate(base, head *Sample, rng *rand.Rand) bool {
 	x, y := base.perBlock(), head.perBlock()
 	d.Base, d.Head = stats.Mean(x), stats.Mean(y)
 	d.Blocks = wantBlocks
+	// The stretches tell the spread; the value is that of the report where it is known.
+	shift := 0.0
+	if base.rate > 0 && head.rate > 0 && d.Base > 0 && d.Head > 0 {
+		shift = math.Log(head.rate/base.rate) - math.Log(d.Head/d.Base)
+		d.Base, d.Head = base.rate, head.rate
+	}
 	draws := make([]float64, 0, resamples)
 	for range resamples {
 		var sx, sy float64
@@ -179,7 +204,7 @@ func (d *Difference) rate(base, head *Sample, rng *rand.Rand) bool {
 			}
 			sx, sy = sx+x[i], sy+y[j]
 		}
-		draws = append(draws, math.Log(sy/sx))
+		draws = append(draws, math.Log(sy/sx)+shift)
 	}
 	return d.settle(draws)
 }

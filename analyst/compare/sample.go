@@ -38,6 +38,21 @@ type Sample struct {
 	failed int
 	from   archive.Instant
 	to     archive.Instant
+	rate   float64 // output tokens a second as the analysis has them; 0 where it is not known
+}
+
+// Measured takes the output rate from the run's analysis, which counts what came inside
+// the measured window, so that a comparison and a report show one value for one run. The
+// stretches of time that tell its spread then come from that window too.
+func (s *Sample) Measured(a *archive.Analysis) {
+	for i := range a.Metrics {
+		if m := &a.Metrics[i]; m.ID == "output_rate" && m.Scope == "all" {
+			s.rate = m.Stats["value"].Value.Or(0)
+		}
+	}
+	if len(a.Windows) == 1 && s.rate > 0 && a.Windows[0].To > a.Windows[0].From {
+		s.from, s.to = a.Windows[0].From, a.Windows[0].To
+	}
 }
 
 // Collect reads the load requests of a run once. Lines that cannot be read are skipped.

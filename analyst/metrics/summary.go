@@ -70,10 +70,10 @@ func Describe(d Def, scope string, values []float64, block int) archive.Metric {
 		return m
 	}
 	nEff := stats.EffectiveSize(n, stats.Autocorrelation(values))
-	m.Interval = fmt.Sprintf("order statistics, %.0f effective observations", math.Floor(nEff))
+	m.Interval = "order statistics, " + observations(nEff)
 	if deff, ok := stats.DesignEffect(values, block); ok && n > bootstrapValues {
 		nEff = math.Max(1, float64(n)/deff)
-		m.Interval = fmt.Sprintf("order statistics, %.0f effective observations from blocks of %d", math.Floor(nEff), block)
+		m.Interval = fmt.Sprintf("order statistics, %s from blocks of %d", observations(nEff), block)
 	}
 	mean := Value(stats.Mean(values))
 	lo, hi, ok := stats.MeanInterval(values, Level, nEff)
@@ -98,7 +98,8 @@ func Describe(d Def, scope string, values []float64, block int) archive.Metric {
 		}
 		if iv, ok := stats.BlockQuantiles(values, block, ps, Level, bootstrapDraws, 1); ok {
 			boot = iv
-			mean.Low, mean.High, mean.Reason = Number(iv[0][0]), Number(iv[0][1]), ""
+			v := mean.Value.Or(0) // an interval that leaves out its own estimate cannot be
+			mean.Low, mean.High, mean.Reason = Number(math.Min(v, iv[0][0])), Number(math.Max(v, iv[0][1])), ""
 			m.Interval = fmt.Sprintf("moving-block bootstrap, blocks of %d", block)
 		}
 	}
@@ -121,6 +122,14 @@ func Describe(d Def, scope string, values []float64, block int) archive.Metric {
 			Message: fmt.Sprintf("%d requests do not support P99; it needs %d, and %d for an interval", n, minQuantile(0.99), stats.MinSampleUpper(0.99, Level))})
 	}
 	return m
+}
+
+// observations is "12 effective observations".
+func observations(n float64) string {
+	if n < 2 {
+		return "1 effective observation"
+	}
+	return fmt.Sprintf("%.0f effective observations", math.Floor(n))
 }
 
 // Percentile returns the estimate of one quantile of values in time order.

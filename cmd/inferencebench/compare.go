@@ -45,6 +45,7 @@ func openComparable(dir string, o *output) (comparable, error) {
 	if c.sample, err = compare.Collect(run); err != nil {
 		return c, err
 	}
+	c.sample.Measured(c.a)
 	for cp, err := range run.Checkpoints() {
 		if err == nil { // a bad line is named by report; it pairs with nothing here
 			c.checks = append(c.checks, *cp)
@@ -164,8 +165,8 @@ func (r *comparison) write(w io.Writer, runs []comparable) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "metric\tbase\thead\tchange\t95 % interval\tverdict\t")
 		for _, d := range h.Differences {
-			fmt.Fprintf(t, "%s %s\t%.4g\t%.4g\t%+.1f %%\t%+.1f to %+.1f %%\t%s\t\n", d.Metric, d.Stat, d.Base, d.Head,
-				100*d.Change, 100*d.Low, 100*d.High, d.Verdict(sameWithin))
+			fmt.Fprintf(t, "%s %s\t%.4g\t%.4g\t%s\t%s to %s\t%s\t\n", d.Metric, d.Stat, d.Base, d.Head,
+				compare.Percent(d.Change), compare.Percent(d.Low), compare.Percent(d.High), d.Verdict(sameWithin))
 		}
 		_ = t.Flush() // of a writer that returns no errors here
 		for _, q := range h.Quality {

@@ -32,6 +32,9 @@ func Markdown(w io.Writer, run *archive.Run, a *archive.Analysis) error {
 			fmt.Fprintf(&b, "> **Check failed: %s.** %s Observed %s, limit %s.\n\n", esc(g.ID), esc(g.Message), esc(g.Observed), esc(g.Limit))
 		}
 	}
+	if a.Verdict.Why != "" {
+		fmt.Fprintf(&b, "%s\n\n", esc(a.Verdict.Why))
+	}
 	if a.Verdict.Confidence != "" {
 		fmt.Fprintf(&b, "Confidence: %s. ", esc(a.Verdict.Confidence))
 	}
