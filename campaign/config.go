@@ -109,6 +109,9 @@ type Target struct {
 	Retries int `yaml:"retries" json:"retries,omitempty"`
 	// Timeouts limit one request. 0 is no limit.
 	Timeouts Timeouts `yaml:"timeouts" json:"timeouts"`
+	// Production says that users depend on the server: experiments are then only made when
+	// they are asked for in so many words.
+	Production bool `yaml:"production" json:"production,omitempty"`
 	// ContextLimit is the server's context in tokens; 0 takes what the server tells.
 	ContextLimit int `yaml:"context_limit" json:"context_limit,omitempty"`
 	// Price is what the deployment costs in US dollars an hour; 0 is unknown.

@@ -40,6 +40,8 @@ type Options struct {
 	Tool archive.Tool
 	// Searching is told of each step of a search; nil is told nothing.
 	Searching func(string)
+	// SimulatedSeqs is the cap on running requests of the embedded engine; 0 is its own.
+	SimulatedSeqs int
 	// Started is called once, when the server answered and the run directory exists.
 	Started func(Start)
 }

@@ -11,9 +11,9 @@ import (
 const (
 	simulatedModel    = "simulated/Llama-3.1-8B-Instruct"
 	simulatedAccuracy = 0.9
-	// simulatedSeqs is the engine's --max-num-seqs: set too low on purpose, so that the
+	// SimulatedSeqs is the embedded engine's --max-num-seqs: set too low on purpose, so that the
 	// demonstration has something to find.
-	simulatedSeqs = 12
+	SimulatedSeqs = 12
 )
 
 // simulated is the embedded engine with the device that it pretends to run on.
@@ -24,9 +24,11 @@ type simulated struct {
 
 // startSimulated starts the embedded engine on a loopback port and returns its URL. It
 // knows the answers of the items, and gives the right one most of the time.
-func startSimulated(seed uint64, items *checkpoints) (*simulated, string, error) {
+func startSimulated(seed uint64, items *checkpoints, seqs int) (*simulated, string, error) {
 	cfg := server.Config{ModelName: simulatedModel, Accuracy: simulatedAccuracy}
-	cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, simulatedSeqs
+	if cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, SimulatedSeqs; seqs > 0 {
+		cfg.Sim.MaxNumSeqs = seqs
+	}
 	if items != nil {
 		cfg.Answers = items.sets.Answer
 	}

@@ -82,3 +82,14 @@ func (w Warmup) MarshalYAML() ([]byte, error) { return []byte(w.String()), nil }
 
 // MarshalJSON writes what ParseWarmup reads.
 func (w Warmup) MarshalJSON() ([]byte, error) { return json.Marshal(w.String()) }
+
+// UnmarshalJSON reads what ParseWarmup reads.
+func (w *Warmup) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	v, err := ParseWarmup(s)
+	*w = v
+	return err
+}

@@ -33,6 +33,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.AddCommand(
 		newRun(),
 		newTune(),
+		newProbe(),
 		newEval(),
 		newReplay(),
 		newAnalyze(),

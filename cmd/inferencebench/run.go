@@ -21,6 +21,7 @@ A campaign file holds everything that a flag can say, and several phases besides
 func newRun() *cobra.Command {
 	f := &runFlags{}
 	var show shown
+	var p probeFlags
 	cmd := &cobra.Command{
 		Use:   "run [campaign.yaml]",
 		Short: "run a campaign and write the report",
@@ -33,6 +34,9 @@ func newRun() *cobra.Command {
 	}
 	f.register(cmd)
 	show.register(cmd)
+	cmd.Flags().DurationVar(&p.budget, "confirm", 0, "afterwards make experiments about what limits the server, for this long (see probe)")
+	cmd.Flags().Lookup("confirm").NoOptDefVal = defaultBudget.String()
+	p.leave(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		o, err := show.output(cmd)
 		if err != nil {
@@ -41,6 +45,10 @@ func newRun() *cobra.Command {
 		c, err := resolve(f, f.base(), argv)
 		if err != nil {
 			return withCode(exitUsage, err)
+		}
+		p.mark(c)
+		if p.budget > 0 && c.Find == "" {
+			return runAndProbe(cmd.Context(), c, &p, o)
 		}
 		return runCampaign(cmd.Context(), c, o)
 	}
