@@ -256,8 +256,8 @@ func scoreNetwork(f *Facts) (h hypothesis) {
 	h.score = ratio(f.RTT.V/f.TTFT50.V, 0.4)
 	// A queue can hide a long path: it would be the latency once the queue is gone. Such a
 	// path is named beside what makes the queue, never in its place.
-	if rest := f.TTFT.V * (1 - f.ShareQueue.Or(0)); f.TTFT.OK && f.QueueExcess() > 0.5 && f.RTT.V >= longPath && rest > 0 {
-		h.score = max(h.score, min(hiddenPath, ratio(f.RTT.V/rest, 0.4)))
+	if f.QueueExcess() > 0.5 && f.RTT.V >= longPath && f.Prefill.OK {
+		h.score = max(h.score, min(hiddenPath, ratio(f.RTT.V/(f.RTT.V+f.Prefill.V+f.Gap50.Or(0)), 0.4)))
 	}
 	if f.RTTBound && !f.EngineTTFT.OK {
 		h.lack(needRTT)

@@ -54,15 +54,15 @@ func Attribute(f *Facts, book *evidence.Book) Result {
 			all = append(all, scored{c, h, i})
 		}
 	}
-	// Queueing is what every other limit looks like from outside: it is the cause only
-	// where none of them is.
-	for _, x := range all {
-		if x.id != Queueing && x.score >= Threshold {
-			for i := range all {
-				if all[i].id == Queueing {
-					all[i].score = min(all[i].score, Threshold-0.01)
-				}
-			}
+	// Queueing is what every other limit looks like from outside, and prefill what shared
+	// prefixes that are computed again look like inside: each is a cause only where what
+	// makes it is not.
+	named := func(id string) bool {
+		return slices.ContainsFunc(all, func(x scored) bool { return x.score >= Threshold && (x.id == id || id == "" && x.id != Queueing) })
+	}
+	for i := range all {
+		if all[i].id == Queueing && named("") || all[i].id == Prefill && named(Prefix) {
+			all[i].score = min(all[i].score, Threshold-0.01)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int {

@@ -61,6 +61,7 @@ type Seen struct {
 	Failed int `json:"failed"`
 
 	TTFT     archive.Opt[float64] `json:"ttft_p50"`
+	TTFTMean archive.Opt[float64] `json:"ttft_mean"`
 	TPOT     archive.Opt[float64] `json:"tpot_p50"`
 	ITL50    archive.Opt[float64] `json:"itl_p50"`
 	ITL99    archive.Opt[float64] `json:"itl_p99"`

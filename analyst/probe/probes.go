@@ -148,7 +148,7 @@ func requests(s Seen) archive.Opt[float64] { return s.Requests }
 // frontGap is the time to first token that the server's own clock does not see, round trip
 // left out.
 func frontGap(s Seen) archive.Opt[float64] {
-	t, ok1 := s.TTFT.Get()
+	t, ok1 := s.TTFTMean.Get()
 	own, ok2 := s.ServerOwn.Get()
 	if !ok1 || !ok2 {
 		return archive.Opt[float64]{}

@@ -54,6 +54,9 @@ func See(arm Arm, requests []*archive.Request, samples []*archive.Sample, from, 
 			last = at
 		}
 	}
+	if len(ttft) > 0 {
+		s.TTFTMean = archive.Some(stats.Mean(ttft))
+	}
 	s.TTFT, s.TPOT, s.SendLag = middle(ttft, 0.5), middle(tpot, 0.5), middle(late, 0.5)
 	s.ITL50, s.ITL99 = middle(gaps, 0.5), middle(gaps, 0.99)
 	s.RTT = middle(dials, 0.5)

@@ -49,7 +49,8 @@ func PlayProbed(ctx context.Context, j Job) Probed {
 	p.ConfidenceBefore = a.Verdict.Confidence
 	base := see(probe.Arm{Name: "as it was"}, run)
 	if a.Verdict.State == archive.VerdictBottleneck || a.Verdict.State == archive.VerdictInconclusive {
-		for _, c := range probe.Choose(a.Findings)[:min(maxProbes, len(probe.Choose(a.Findings)))] {
+		choices := probe.Choose(a.Findings)
+		for _, c := range choices[:min(maxProbes, len(choices))] {
 			seen := []probe.Seen{base}
 			for _, arm := range c.Arms(base) {
 				r, err := faults.Intervene(ctx, j.Condition, j.Options, change(arm))
@@ -69,6 +70,12 @@ func PlayProbed(ctx context.Context, j Job) Probed {
 	}
 	p.ConfidenceAfter = a.Verdict.Confidence
 	return p
+}
+
+// RunProbed plays the jobs with their experiments, that many at a time, and returns them in
+// order. done is told of each that ended, from one goroutine at a time.
+func RunProbed(ctx context.Context, jobs []Job, parallel int, done func()) []Probed {
+	return inParallel(jobs, parallel, func(j Job) Probed { return PlayProbed(ctx, j) }, func(int, *Probed) { done() })
 }
 
 // see reads a played condition as an experiment's arm.

@@ -77,6 +77,8 @@ type Results struct {
 	Tuning, Held     []Case
 	Healthy          []Case // conditions without a fault, on held-out combinations
 	Withheld         []Case // the engine's metrics withheld
+	Pairs            []Case // two conditions at once
+	Probed           []Probed
 	Seeds, HeldSeeds string // in words
 }
 
@@ -103,7 +105,9 @@ func (r *Results) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "Without the engine's metrics, for conditions inside the engine: undecided in %s, right from outside in %s, wrong in %s.\n\n",
 			share(count(r.Withheld, (*Case).Undecided)), share(count(r.Withheld, (*Case).Right)), share(count(r.Withheld, func(c *Case) bool { return !c.Right() && !c.Undecided() })))
 	}
-	b.WriteString("Not measured: two faults at once, verdicts after probes, and any real server.\n\n")
+	pairs(&b, r.Pairs)
+	probed(&b, r.Probed)
+	b.WriteString("Not measured: any real server.\n\n")
 	b.WriteString("## Confusion matrix, held out\n\nRows are what was injected, columns what was named. A condition may accept more than one cause, so that not all off the diagonal is wrong.\n\n")
 	matrix(&b, r.Held)
 	b.WriteString("\n## Wrong or undecided, held out\n\n")

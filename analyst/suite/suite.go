@@ -158,14 +158,19 @@ func All() []string {
 // Run plays the jobs with that many at a time and returns the cases in the order of the
 // jobs. done, when not nil, is told of each case as it ends, from one goroutine at a time.
 func Run(ctx context.Context, jobs []Job, parallel int, done func(int, *Case)) []Case {
-	out := make([]Case, len(jobs))
+	return inParallel(jobs, parallel, func(j Job) Case { return Play(ctx, j) }, done)
+}
+
+// inParallel plays the jobs with that many at a time and returns what came of them, in order.
+func inParallel[T any](jobs []Job, parallel int, play func(Job) T, done func(int, *T)) []T {
+	out := make([]T, len(jobs))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	next := make(chan int)
 	for range max(1, parallel) {
 		wg.Go(func() {
 			for i := range next {
-				out[i] = Play(ctx, jobs[i])
+				out[i] = play(jobs[i])
 				if done != nil {
 					mu.Lock()
 					done(i, &out[i])

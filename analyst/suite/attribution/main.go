@@ -99,12 +99,21 @@ func write(ctx context.Context, path string) error {
 	for i := range withheld {
 		withheld[i].Options.Withhold = []string{"engine"}
 	}
+	played := 0
+	both := suite.Jobs(faults.Pairs(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{301})
+	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{302})
 	r := suite.Results{
+		Pairs: run("two faults", both),
+		Probed: suite.RunProbed(ctx, probes, runtime.GOMAXPROCS(0), func() {
+			if played++; played%25 == 0 || played == len(probes) {
+				fmt.Fprintf(os.Stderr, "probes: %d of %d\n", played, len(probes))
+			}
+		}),
 		Tuning:   run("tuning", suite.Jobs(suite.All(), suite.Tuning(), sevs[1:2], []uint64{1})),
 		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{301})),
 		Healthy:  run("healthy", suite.Jobs([]string{"F00"}, suite.Held(), []faults.Severity{faults.Mid}, seeds)),
 		Withheld: run("withheld", withheld),
-		Seeds:    "1, middle severity", HeldSeeds: "301, all severities; healthy runs 501 to 517",
+		Seeds:    "1, middle severity", HeldSeeds: "301, all severities; healthy runs 501 to 517; with probes 302",
 	}
 	var b bytes.Buffer
 	if err := r.Markdown(&b); err != nil {
