@@ -29,7 +29,6 @@ type tuneView struct {
 	file    *live.File
 	measure pages.Measure
 	setup   *live.Setup
-	planned int
 
 	mu    sync.Mutex
 	now   string    // what is being measured

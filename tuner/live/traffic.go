@@ -122,10 +122,9 @@ func (t *Traffic) source(seed uint64, salt string) (tasks.Source, error) {
 	return tasks.Interleave(load, items.Source(seed), t.Checkpoints.Every), nil
 }
 
-// timed is one session with the place that it takes in a workload.
+// timed is one session on its way into a workload.
 type timed struct {
 	id      uint64
-	at      time.Duration
 	session tasks.Session
 	turns   int
 	before  []tasks.Message
