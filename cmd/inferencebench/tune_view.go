@@ -135,7 +135,7 @@ func (v *tuneView) line(p tuner.Progress) string {
 	t := p.Trial
 	outcome := lessons.Words(t.Outcome)
 	s := &v.setup.Study
-	if x, ok := t.Value.Get(); ok {
+	if x, ok := t.Value.Get(); ok && t.Outcome == tuner.OK {
 		outcome = v.measure.Value(x)
 		if base, ok := baselineOf(s, p.History, t); ok && len(t.Config) > 0 {
 			outcome += "  " + pages.Change(s.Goal, s.Goal.Score(&t.Measurement).Or(0)-base)

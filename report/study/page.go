@@ -193,7 +193,7 @@ func (in *Input) trials() []trial {
 		if t.Hypothesis != "" {
 			row.Why = strings.TrimSpace(row.Why + " " + t.Hypothesis)
 		}
-		if v, ok := t.Value.Get(); ok {
+		if v, ok := t.Value.Get(); ok && t.Outcome == tuner.OK {
 			row.Outcome, row.Class = m.Value(v), "ok"
 			if !tuner.Feasible(t) {
 				row.Class, row.Why = "warn", strings.TrimSpace("misses "+missed(s, t)+". "+row.Why)

@@ -308,9 +308,12 @@ func (b *Bench) read(m *tuner.Measurement, dir string, load tuner.Load) error {
 	m.Outcome, m.Value = tuner.OK, archive.Some(v)
 	for _, e := range b.limits {
 		s, ok, why := e.Slack(env)
-		if !ok {
-			m.Outcome, m.Reason = tuner.Invalid, fmt.Sprintf("%s could not be decided: %s", e, why)
+		if !ok && b.n == 1 { // nor will it be in any other trial
+			m.Outcome, m.Reason, m.Value = tuner.Invalid, fmt.Sprintf("%s could not be decided: %s", e, why), archive.Opt[float64]{}
 			return nil
+		}
+		if !ok { // as where no request came to its end
+			s, m.Reason = slo.MostSlack, fmt.Sprintf("%s counts as missed: %s", e, why)
 		}
 		m.Slack = append(m.Slack, s)
 	}

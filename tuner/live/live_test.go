@@ -128,6 +128,33 @@ func TestBenchOnTheSimulation(t *testing.T) {
 	if len(fast.Blocks) != 4 || len(fast.Slack) != 1 || fast.Slack[0] > 0 || len(fast.Quality) == 0 || fast.Run == "" || fast.Metrics["ttft_p50"] <= 0 {
 		t.Errorf("measurement %+v", fast)
 	}
+	// An objective that the load cannot decide is missed, but where it never can be.
+	slowTraffic := traffic()
+	slowTraffic.Checkpoints.Enabled = false
+	undecided := func(first bool) tuner.Measurement {
+		t.Helper()
+		bb, err := live.New(live.Config{
+			Dir: t.TempDir(), Control: control, Monitor: campaign.Default().Monitor, Target: campaign.Default().Target, Traffic: slowTraffic,
+			Goal: tuner.Goal{Metric: "output_throughput", Maximise: true}, Constraints: []string{"attainment>=50%"}, Seed: 7, Simulated: true, Now: time.Now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !first {
+			bb.Resume(make([]tuner.Trial, 3))
+		}
+		m, err := bb.Measure(context.Background(), nil, tuner.Load{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if m := undecided(true); m.Outcome != tuner.Invalid || m.Value.Known() {
+		t.Errorf("the first trial: %s %s", m.Outcome, m.Reason)
+	}
+	if m := undecided(false); m.Outcome != tuner.OK || tuner.Feasible(&tuner.Trial{Measurement: m}) {
+		t.Errorf("a later trial: %s %s", m.Outcome, m.Reason)
+	}
 	if m := measure(space.Assignment{"--gpu-memory-utilization": "0.1"}); m.Outcome != tuner.OOM {
 		t.Errorf("without memory: %s %s", m.Outcome, m.Reason)
 	}
