@@ -61,6 +61,10 @@ bench: ## Go benchmarks with allocations
 bench-limits: ## the client's own limits against a null server, as ratios within one run (quiet machine)
 	CGO_ENABLED=0 go run ./loadgen/bench
 
+.PHONY: bench-integrity
+bench-integrity: ## nine ways to cheat and 100 honest studies: the table of docs/tuning.md
+	go test ./tuner/integrity -v -run 'TestHonest|TestAttacks|TestSmallestPlan' -studies 100 -seeds 20 -timeout 30m
+
 .PHONY: bench-tuner
 bench-tuner: ## compare the searches on landscapes with a known optimum and write docs/tuning.md
 	CGO_ENABLED=0 go run ./tuner/bench -o docs/tuning.md

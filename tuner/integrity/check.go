@@ -115,7 +115,18 @@ func sightings(trials []tuner.Trial) []Sighting {
 
 // The sizes of an error of the first kind. A check asks ten questions of a challenger; the
 // exact tests are conservative, and a difference must be large besides.
-const (
-	alpha      = 1e-3
-	alphaModel = 1e-4
-)
+const alpha = 1e-3
+
+// more compares shares of two samples, k1 of n1 of the default's and k2 of n2 of the
+// challenger's: fail where the second is larger by more than chance explains and makes up
+// over half, unknown where it looks so and the samples are too small to be sure, and
+// otherwise nothing.
+func more(k1, n1, k2, n2 int, what string) (finding, bool) {
+	if 2*k2 <= n2 || float64(k2)/float64(n2) < float64(k1)/float64(n1)+0.4 {
+		return finding{}, false
+	}
+	if fisherMore(k1, n1, k2, n2) < alpha {
+		return fail("%s", what), true
+	}
+	return unknown("%s; but so few observations do not prove it", what), true
+}

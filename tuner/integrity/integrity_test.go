@@ -105,3 +105,41 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 }
+
+// TestSmallestPlan wants the plan of slow servers to decide at a certification, where three
+// launches of either side are seen, and to raise no alarm of honest ones.
+func TestSmallestPlan(t *testing.T) {
+	tiny := Plan{Prompts: 10, Tokens: 32, Again: 6, Canary: 4, Repeats: 4, Forced: 4, ForcedLen: 16, Prefix: 4, Words: 100, Burst: 4, Parallel: 4}
+	missed, tries := map[server.Attack]int{}, max(1, *seeds)
+	for seed := range tries {
+		for _, attack := range append(server.Attacks(), "") {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 5000+uint64(seed))
+				r.obs.plan = tiny
+				c, a := r.honest()
+				c.Attack = attack
+				switch attack {
+				case server.AttackEarlyStop, server.AttackImpossible, server.AttackHiddenPrefix:
+					return // replies of 32 tokens are cut anyway; prompts of 130 take a GPU no time
+				}
+				var base, head []tuner.Trial
+				for range 3 {
+					base, head = append(base, watch(t, r.obs, r.base, nil)), append(head, watch(t, r.obs, c, a))
+				}
+				found := failures(r.check.Judge(base, head))
+				if attack == "" && len(found) > 0 {
+					t.Errorf("seed %d, honest %s: %q", seed, a.Key(), found)
+				}
+				if attack != "" && len(found) == 0 {
+					missed[attack]++
+					t.Logf("seed %d, %s: not caught", seed, attack)
+				}
+			})
+		}
+	}
+	for attack, n := range missed {
+		if n > tries/20 {
+			t.Errorf("%s: caught in %d of %d seeds", attack, tries-n, tries)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package integrity
 
 import (
+	"fmt"
+
 	"github.com/inferencebench/inferencebench/analyst/stats"
 )
 
@@ -25,6 +27,9 @@ func (c *Check) length(s *sides) finding {
 	}
 	if n < 8 {
 		return unknown("only %d secret prompts were answered by both", n)
+	}
+	if 4*shorter >= n && shorter > 3*longer && signTest(shorter, longer) >= alpha {
+		return unknown("of %d replies to secret prompts %d are shorter than the default's by a fifth and %d longer; but so few do not prove it", n, shorter, longer)
 	}
 	if signTest(shorter, longer) < alpha && 4*shorter >= n {
 		return fail("of %d replies to secret prompts %d are shorter than the default's by a fifth and %d longer: replies are cut short", n, shorter, longer)
@@ -80,11 +85,11 @@ func (c *Check) forcedLength(s *sides) finding {
 	if nh < 4 {
 		return unknown("too few requests that force a length were answered")
 	}
-	if fisherMore(sb, nb, sh, nh) < alpha && 2*sh > nh {
-		return fail("%d of %d replies of forced length have fewer tokens than asked for, with the default %d of %d: replies are truncated", sh, nh, sb, nb)
+	if f, ok := more(sb, nb, sh, nh, fmt.Sprintf("%d of %d replies of forced length have fewer tokens than asked for, with the default %d of %d: replies are truncated", sh, nh, sb, nb)); ok {
+		return f
 	}
-	if fisherMore(tb, nb, th, nh) < alpha && 2*th > nh {
-		return fail("%d of %d replies have too little text for the tokens that were counted, with the default %d of %d: tokens are counted that never came", th, nh, tb, nb)
+	if f, ok := more(tb, nb, th, nh, fmt.Sprintf("%d of %d replies have too little text for the tokens that were counted, with the default %d of %d: tokens are counted that never came", th, nh, tb, nb)); ok {
+		return f
 	}
 	return pass("%d of %d replies of forced length are short of tokens and %d of text, with the default %d and %d of %d", sh, nh, th, sb, tb, nb)
 }

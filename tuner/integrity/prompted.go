@@ -1,6 +1,9 @@
 package integrity
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // systemPrompt looks at what system messages do: a word that they demand, whether replies
 // depend on them at all, and whether the server counts their tokens.
@@ -29,12 +32,12 @@ func (c *Check) systemPrompt(s *sides) finding {
 	if tb > 0 && th > 0 && th < dropped*tb {
 		return fail("the server counts %.0f %% of the prompt tokens that it counts with the default for the same text: part of the prompt is dropped", 100*th/tb)
 	}
-	if fisherMore(db, pb, dh, ph) < alpha && 2*dh > ph {
-		return fail("%d of %d questions got the same reply under two system messages, with the default %d of %d: system messages are dropped", dh, ph, db, pb)
+	if f, ok := more(db, pb, dh, ph, fmt.Sprintf("%d of %d questions got the same reply under two system messages, with the default %d of %d: system messages are dropped", dh, ph, db, pb)); ok {
+		return f
 	}
 	// Not obeying is counted, so that the test is of more of it.
-	if fisherMore(nb-ob, nb, nh-oh, nh) < alpha && float64(oh)/float64(nh) < 0.5*float64(ob)/float64(nb) {
-		return fail("%d of %d replies follow the system message, with the default %d of %d: system messages are dropped", oh, nh, ob, nb)
+	if f, ok := more(nb-ob, nb, nh-oh, nh, fmt.Sprintf("%d of %d replies follow the system message, with the default %d of %d: system messages are dropped", oh, nh, ob, nb)); ok {
+		return f
 	}
 	if float64(ob) < weak*float64(nb) && tb == 0 && 2*db > pb {
 		return unknown("the default follows system messages in %d of %d replies and counts no prompt tokens, so their loss would not show", ob, nb)
@@ -85,12 +88,16 @@ func (c *Check) prefixReuse(s *sides) finding {
 	return fail("a prefix sent again takes %.0f %% of the time to first token of a new one, which the default does not do and no setting asks for: a cache is hidden", 100*ratio)
 }
 
+// alphaReuse is what the smallest plan can reach: that all of four are faster than all of
+// four others. Reuse alone is no fault; what is one is its denial.
+const alphaReuse = 0.015
+
 // reuses reports whether warm prompts are faster, by more than chance explains.
 func reuses(p Prefix, much float64) bool {
 	if len(p.Cold) < 4 || len(p.Warm) < 4 || middle(p.Warm) >= much*middle(p.Cold) {
 		return false
 	}
-	return rankSum(p.Warm, p.Cold) < alpha*5
+	return rankSum(p.Warm, p.Cold) < alphaReuse
 }
 
 func denial(p Prefix) string {

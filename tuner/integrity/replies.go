@@ -1,5 +1,7 @@
 package integrity
 
+import "fmt"
+
 // model compares the replies to the secret prompts: the same weights begin the same greedy
 // reply, but for rounding.
 func (c *Check) model(s *sides) finding {
@@ -50,7 +52,7 @@ func (c *Check) model(s *sides) finding {
 	}
 	p := binomialAtMost(agree, n, floor*self)
 	switch {
-	case p < alphaModel:
+	case p < alpha:
 		return fail("%d of %d greedy replies to secret prompts begin as the default's do, which agrees with itself on %d of %d: another model answers", agree, n, same, asked)
 	case float64(agree) < floor*self*float64(n):
 		return unknown("%d of %d greedy replies begin as the default's do: too few for the same model, too many for another", agree, n)
@@ -132,11 +134,11 @@ func (c *Check) memory(s *sides) finding {
 	if nb < 4 || nh < 4 {
 		return unknown("too few prompts were answered twice")
 	}
-	if fisherMore(sb, nb, sh, nh) < alpha && 2*sh > nh {
-		return fail("%d of %d prompts asked again with another seed got the very same reply, with the default %d of %d: replies come from memory", sh, nh, sb, nb)
+	if f, ok := more(sb, nb, sh, nh, fmt.Sprintf("%d of %d prompts asked again with another seed got the very same reply, with the default %d of %d: replies come from memory", sh, nh, sb, nb)); ok {
+		return f
 	}
-	if fisherMore(qb, nb, qh, nh) < alpha && 2*qh > nh {
-		return fail("%d of %d prompts took less than a quarter of the time when asked again, with the default %d of %d: replies come from memory", qh, nh, qb, nb)
+	if f, ok := more(qb, nb, qh, nh, fmt.Sprintf("%d of %d prompts took less than a quarter of the time when asked again, with the default %d of %d: replies come from memory", qh, nh, qb, nb)); ok {
+		return f
 	}
 	return pass("%d of %d prompts asked again got the same reply and %d came at once, with the default %d and %d of %d", sh, nh, qh, sb, qb, nb)
 }
