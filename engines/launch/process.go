@@ -37,6 +37,9 @@ type Spec struct {
 	Patterns []engines.LogPattern
 	// Log is the file that gets its output, up to 32 MiB; empty is none.
 	Log string
+	// Halt asks the server to stop in a way of its own, such as by stopping its container;
+	// the process that started it is ended after that. nil is none.
+	Halt func(ctx context.Context, grace time.Duration) error
 	// MinMemory is the host memory in bytes that must stay available: a server that takes
 	// more is stopped before the machine suffers. 0 is no guard.
 	MinMemory uint64
@@ -223,22 +226,48 @@ var errSlow = errors.New("not ready in time")
 
 // answers reports whether the server says that it is ready.
 func (p *Process) answers(ctx context.Context) bool {
+	return answers(ctx, p.machine.HTTP, p.spec.Base, p.spec.Ready, p.spec.Header)
+}
+
+func answers(ctx context.Context, client *http.Client, base, path string, header http.Header) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(p.spec.Base, "/")+p.spec.Ready, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
 	if err != nil {
 		return false
 	}
-	for k, v := range p.spec.Header {
+	for k, v := range header {
 		req.Header[k] = v
 	}
-	resp, err := p.machine.HTTP.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return false
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
 	return resp.StatusCode == http.StatusOK
+}
+
+// Await waits until a server that somebody else started is ready. One that does not get there
+// within the timeout is a *Failure.
+func Await(ctx context.Context, m Machine, base, path string, header http.Header, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errSlow)
+	defer cancel()
+	tick := time.NewTicker(m.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errSlow) {
+				return &Failure{Kind: StartTimeout, After: timeout, Reason: fmt.Sprintf("%s was not ready after %s", base, timeout)}
+			}
+			return context.Cause(ctx)
+		case <-tick.C:
+			if answers(ctx, m.HTTP, base, path, header) {
+				return nil
+			}
+		}
+	}
 }
 
 // guard watches the host's memory while the process runs.
@@ -322,6 +351,11 @@ func (p *Process) Stop() {
 	case <-p.ended:
 		return
 	default:
+	}
+	if p.spec.Halt != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*p.spec.Grace+10*time.Second)
+		_ = p.spec.Halt(ctx, p.spec.Grace) // the process is ended whatever comes of it
+		cancel()
 	}
 	_ = signalGroup(p.pid, false)
 	select {

@@ -1,0 +1,83 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Run executes a command to its end and returns what it wrote to standard output, at most
+// a megabyte. The error holds the last line of standard error.
+type Run func(ctx context.Context, argv []string) ([]byte, error)
+
+// Container is a `docker run` (or podman) command that is told its container's name, so that
+// the container, and not only the program that started it, can be stopped.
+type Container struct {
+	Program string // "docker" or "podman"
+	Name    string
+	run     Run
+}
+
+// Containerise names the container of a `docker run …` command after name, makes it vanish
+// when it stops, and keeps it in the foreground. It returns nil where argv is no such
+// command. A name that the command has already is kept.
+func Containerise(argv []string, name string, run Run) ([]string, *Container) {
+	if len(argv) < 3 || argv[0] != "docker" && argv[0] != "podman" || argv[1] != "run" {
+		return argv, nil
+	}
+	c := &Container{Program: argv[0], Name: name, run: run}
+	out := []string{argv[0], "run"}
+	named, removed := false, false
+	rest := argv[2:]
+	for i, w := range rest {
+		if !strings.HasPrefix(w, "-") && (i == 0 || !takesValue(rest[i-1])) {
+			break // the image: what follows belongs to the server
+		}
+		switch {
+		case w == "--name" && i+1 < len(rest):
+			c.Name, named = rest[i+1], true
+		case strings.HasPrefix(w, "--name="):
+			c.Name, named = strings.TrimPrefix(w, "--name="), true
+		case w == "--rm":
+			removed = true
+		}
+	}
+	if !named {
+		out = append(out, "--name", name)
+	}
+	if !removed {
+		out = append(out, "--rm")
+	}
+	for _, w := range rest {
+		if w == "-d" || w == "--detach" {
+			continue // in the foreground its output and its end are seen
+		}
+		out = append(out, w)
+	}
+	return out, c
+}
+
+// takesValue reports whether a flag of docker run is followed by a value of its own.
+func takesValue(flag string) bool {
+	if !strings.HasPrefix(flag, "-") || strings.Contains(flag, "=") {
+		return false
+	}
+	return !slices.Contains([]string{
+		"--rm", "-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "--init", "--privileged", "--read-only", "-P", "--publish-all", "--oom-kill-disable", "--no-healthcheck", "--sig-proxy",
+	}, flag)
+}
+
+// Stop stops the container, by force after the grace, and waits until it is gone. One that is
+// gone already is no error.
+func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
+	_, err := c.run(ctx, []string{c.Program, "stop", "--time", fmt.Sprint(int(grace.Seconds())), c.Name})
+	if err == nil || strings.Contains(strings.ToLower(err.Error()), "no such container") {
+		return nil
+	}
+	if _, err2 := c.run(ctx, []string{c.Program, "rm", "--force", c.Name}); err2 != nil && !strings.Contains(strings.ToLower(err2.Error()), "no such container") {
+		return fmt.Errorf("stop container %s: %w", c.Name, err)
+	}
+	return nil
+}
