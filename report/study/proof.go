@@ -18,6 +18,9 @@ type candidate struct {
 	Config, State, Reason, Class string
 	Stages                       []stage
 	Checks                       []check
+	// Tally counts the checks by their outcome; Open shows them because one failed.
+	Tally string
+	Open  bool
 }
 
 type stage struct{ Name, Gains, Mean, Interval string }
@@ -45,9 +48,26 @@ func (in *Input) candidates() []candidate {
 		if c.State != tuner.StateCertified {
 			c.Class = "contributing"
 		}
+		c.tally()
 		out = append(out, c)
 	}
 	return out
+}
+
+// tally counts the checks.
+func (c *candidate) tally() {
+	n := map[string]int{}
+	for _, x := range c.Checks {
+		n[x.Class]++
+	}
+	c.Open = n["bad"] > 0
+	c.Tally = fmt.Sprintf("%d passed", n["good"])
+	if n["unknown"] > 0 {
+		c.Tally += fmt.Sprintf(", %d not decided", n["unknown"])
+	}
+	if n["bad"] > 0 {
+		c.Tally += fmt.Sprintf(", %d failed", n["bad"])
+	}
 }
 
 func (in *Input) stage(name string, gains []float64, mean, lo, hi float64) stage {
