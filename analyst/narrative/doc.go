@@ -4,8 +4,8 @@
 // every figure is copied from the analysis. [Verify] is the check that any prose has to
 // pass before it is shown, whoever wrote it: each number must follow from what the claim
 // cites, by a change of unit or by rounding; cited ids must exist; a direction must agree
-// with the evidence and its interval; a causal word needs a finding that a probe
-// confirmed; and a run that is not valid supports no explanation. What is quoted word for
+// with the evidence and its interval; a causal word needs a probe that confirmed, or a
+// finding that one did; and a run that is not valid supports no explanation. What is quoted word for
 // word from a cited item is true as far as the item is.
 //
 // Functions are pure and safe for concurrent use.
@@ -32,8 +32,8 @@ const (
 type Claim struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
-	// Cites are ids: evidence (E1), findings (F1), recommendations (R1), gates
-	// (G:send_lag), a statistic of a metric (M:ttft/all/p99), or the request counts (C).
+	// Cites are ids: evidence (E1), findings (F1), recommendations (R1), experiments that
+	// were made (P10), gates (G:send_lag), a statistic of a metric (M:ttft/all/p99), or the request counts (C).
 	Cites []string `json:"cites"`
 }
 
@@ -79,6 +79,18 @@ func sources(a *archive.Analysis) map[string]source {
 	}
 	for _, r := range a.Recommendations {
 		out[r.ID] = source{texts: []string{r.Action, r.Knob, r.Predicted, r.Risk}, scope: "all"}
+	}
+	if a.Experiments != nil {
+		for _, x := range a.Experiments.Probes {
+			s := source{texts: []string{x.Title, x.Expected, x.Observed}, scope: "all", tested: x.Answer}
+			if before, twice := out[x.Probe]; twice { // one id, two causes: only what both say
+				s.texts = append(s.texts, before.texts...)
+				if before.tested != s.tested {
+					s.tested = "untested"
+				}
+			}
+			out[x.Probe] = s
+		}
 	}
 	for _, g := range a.Gates {
 		out["G:"+g.ID] = source{texts: []string{g.Message, g.Observed, g.Limit}, scope: "all"}

@@ -21,7 +21,7 @@ const (
 	RuleCite      = "cite"      // it cites nothing, or an id that does not exist
 	RuleNumber    = "number"    // a number does not follow from what is cited
 	RuleDirection = "direction" // a direction does not agree with the evidence
-	RuleCause     = "cause"     // a causal word without a confirmed finding
+	RuleCause     = "cause"     // a causal word without a probe that confirmed
 	RuleScope     = "scope"     // it speaks of a part of the run that it has no evidence for
 	RuleStat      = "statistic" // it names a percentile that it does not cite
 	RuleQuote     = "quote"     // it quotes an item that it does not cite
@@ -35,7 +35,7 @@ var (
 	idRE      = regexp.MustCompile(`\b([EFR]\d+)\b`)
 	percentRE = regexp.MustCompile(`\bP(50|90|95|99|99\.9)\b`)
 	codeRE    = regexp.MustCompile("`[^`]*`")
-	probeRE   = regexp.MustCompile(`\bP\d{1,2}\b`)
+	probeRE   = regexp.MustCompile(`\bP\d{1,2}[a-z]?\b`)
 	phaseRE   = regexp.MustCompile(`(?:phase|阶段)[ “"]*([\p{L}\p{N}_.-]+)`)
 	causalRE  = regexp.MustCompile(`(?i)\b(because|caus(?:e|es|ed|ing)|due to|leads? to|led to|results? (?:in|from)|therefore|thus|hence|owing to|responsible for|drives?|makes? (?:it|the))\b|因为|由于|导致|造成|引起|所以|因此|使得`)
 	upRE      = regexp.MustCompile(`(?i)\b(rises?|rose|rising|grows?|grew|growing|increases?|increased|higher|above|more than|improves?|improved|climbs?)\b|上升|升高|增加|增长|高于|提高|超过`)
@@ -100,6 +100,7 @@ func (v *verifier) check() {
 		}
 	}
 	rest := v.unquoted(cited)
+	v.probes(rest)
 	v.causes(rest, cited)
 	v.standing(rest, cited)
 	v.knobs(v.claim.Text)
@@ -143,6 +144,15 @@ func (v *verifier) unquoted(cited []source) string {
 	return idRE.ReplaceAllString(text, " ")
 }
 
+// probes checks that an experiment which the text names and which was made is cited.
+func (v *verifier) probes(text string) {
+	for _, id := range probeRE.FindAllString(text, -1) {
+		if _, made := v.src[id]; made && !slices.Contains(v.claim.Cites, id) {
+			v.problem(RuleCite, "the text names %s and does not cite it", id)
+		}
+	}
+}
+
 func (v *verifier) causes(text string, cited []source) {
 	w := causalRE.FindString(text)
 	if w == "" {
@@ -153,7 +163,7 @@ func (v *verifier) causes(text string, cited []source) {
 			return
 		}
 	}
-	v.problem(RuleCause, "%q needs a finding that a probe confirmed", w)
+	v.problem(RuleCause, "%q needs a probe that confirmed, or a finding that one did", w)
 }
 
 // confidences are the words for the confidence of a finding.

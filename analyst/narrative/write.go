@@ -154,6 +154,14 @@ func (n *narrator) facts(ids []string, primary, supports bool) {
 }
 
 func (n *narrator) tested(f archive.Finding) {
+	if id := n.probe(f); id != "" {
+		if f.Tested == "confirmed" {
+			n.say(Inference, []string{f.ID, id}, "Probe "+id+" confirmed it ("+f.ID+").", "探测实验 "+id+" 已证实（"+f.ID+"）。")
+		} else {
+			n.say(Inference, []string{f.ID, id}, "Probe "+id+" refuted it ("+f.ID+").", "探测实验 "+id+" 已否定（"+f.ID+"）。")
+		}
+		return
+	}
 	switch f.Tested {
 	case "confirmed":
 		n.say(Inference, []string{f.ID}, "A probe confirmed it ("+f.ID+").", "探测实验已证实（"+f.ID+"）。")
@@ -166,6 +174,19 @@ func (n *narrator) tested(f archive.Finding) {
 		}
 		n.say(Inference, []string{f.ID}, en, zh)
 	}
+}
+
+// probe is the id of the experiment that settled a finding; "" where it is not recorded.
+func (n *narrator) probe(f archive.Finding) string {
+	if n.a.Experiments == nil || f.Tested != "confirmed" && f.Tested != "refuted" {
+		return ""
+	}
+	for _, x := range n.a.Experiments.Probes {
+		if x.Cause == f.Cause && x.Answer == f.Tested {
+			return x.Probe
+		}
+	}
+	return ""
 }
 
 func (n *narrator) advice() {
