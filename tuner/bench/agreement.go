@@ -10,7 +10,8 @@ import (
 )
 
 // agreement is Spearman's rank correlation of the prior's gains and the true ones, over the
-// configurations that run and meet their limits and of which the prior has a guess.
+// configurations that run and meet their limits and of which the prior has a guess. It is 0
+// where either is the same everywhere.
 func agreement(l *landscape.Landscape, prior search.Prior) float64 {
 	var x, y []float64
 	for _, p := range l.Space().All() {
@@ -52,5 +53,9 @@ func correlation(x, y []float64) float64 {
 		sx, sy = sx+x[i], sy+y[i]
 		sxx, syy, sxy = sxx+x[i]*x[i], syy+y[i]*y[i], sxy+x[i]*y[i]
 	}
-	return (sxy - sx*sy/n) / math.Sqrt((sxx-sx*sx/n)*(syy-sy*sy/n))
+	vary := (sxx - sx*sx/n) * (syy - sy*sy/n)
+	if !(vary > 0) {
+		return 0
+	}
+	return (sxy - sx*sy/n) / math.Sqrt(vary)
 }

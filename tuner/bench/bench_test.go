@@ -38,9 +38,9 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range o.strategies {
-		for i, out := range r.outcomes[name] {
-			if out.decision != tuner.Change || out.worse || out.gain < 0.5*r.optimum || out.gain > r.optimum || out.found < out.half || out.trials < 5 {
-				t.Errorf("%s, study %d: %+v; the optimum is %.3f", name, i, out, r.optimum)
+		for i, out := range r.Outcomes[name] {
+			if out.Decision != tuner.Change || out.Worse || out.Gain < 0.5*r.Optimum || out.Gain > r.Optimum || out.Found < out.Half || out.Trials < 5 {
+				t.Errorf("%s, study %d: %+v; the optimum is %.3f", name, i, out, r.Optimum)
 			}
 		}
 	}
@@ -49,8 +49,30 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(r.outcomes, again.outcomes, cmp.AllowUnexported(outcome{})); diff != "" {
+	if diff := cmp.Diff(r.Outcomes, again.Outcomes); diff != "" {
 		t.Errorf("with one worker: %s", diff)
+	}
+}
+
+// A comparison that was made is not made again, unless an option that matters differs.
+func TestKept(t *testing.T) {
+	o := options{seeds: 1, first: 1000, workers: 1, budget: time.Hour, strategies: []string{"random"}, cache: t.TempDir()}
+	first, err := kept(context.Background(), o, small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	again, err := kept(over, o, small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first.Outcomes, again.Outcomes); diff != "" || first.Optimum != again.Optimum || again.spec == nil {
+		t.Errorf("kept: %s", diff)
+	}
+	o.first++
+	if _, err := kept(over, o, small()); err == nil {
+		t.Error("other seeds got the studies of these")
 	}
 }
 
@@ -61,14 +83,14 @@ func TestVerdict(t *testing.T) {
 	with := func(loop, tpe, random, kept outcome) board {
 		o := options{seeds: 1, strategies: []string{ours, "tpe", "random"}}
 		return board{options: o, rows: []*row{
-			{spec: spec, optimum: 1, outcomes: map[string][]outcome{ours: {loop}, "tpe": {tpe}, "random": {random}}},
-			{spec: still, outcomes: map[string][]outcome{ours: {kept}, "tpe": {kept}, "random": {kept}}},
+			{spec: spec, Optimum: 1, Outcomes: map[string][]outcome{ours: {loop}, "tpe": {tpe}, "random": {random}}},
+			{spec: still, Outcomes: map[string][]outcome{ours: {kept}, "tpe": {kept}, "random": {kept}}},
 		}}
 	}
-	keep := outcome{decision: tuner.Keep}
-	gain := func(g float64) outcome { return outcome{decision: tuner.Change, gain: g} }
+	keep := outcome{Decision: tuner.Keep}
+	gain := func(g float64) outcome { return outcome{Decision: tuner.Change, Gain: g} }
 	bad := gain(0.9)
-	bad.worse = true
+	bad.Worse = true
 	for _, c := range []struct {
 		what string
 		b    board
@@ -97,7 +119,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := board{options: options{seeds: 1, first: 1, budget: time.Hour, strategies: []string{ours}}, rows: []*row{
-		{spec: small(), optimum: 1, outcomes: map[string][]outcome{ours: {{decision: tuner.Change, gain: 0.5}}}, census: [5]int{72, 8, 0, 0, 9}},
+		{spec: small(), Optimum: 1, Outcomes: map[string][]outcome{ours: {{Decision: tuner.Change, Gain: 0.5}}}, Census: [5]int{72, 8, 0, 0, 9}},
 	}}
 	if err := replace(path, b.markdown()); err != nil {
 		t.Fatal(err)

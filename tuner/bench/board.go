@@ -18,7 +18,7 @@ type board struct {
 // tally sums one strategy up over outcomes of one landscape, or over landscapes.
 type tally struct {
 	n                         float64 // landscapes or studies
-	gain, share, claimed      float64 // means
+	gain, share               float64 // means
 	regret                    float64 // at half of the budget, in shares of the gap
 	found                     float64
 	worse, over, kept, studys int
@@ -29,28 +29,27 @@ type tally struct {
 // on is a strategy's tally on a landscape.
 func (r *row) on(name string) tally {
 	var t tally
-	n := float64(len(r.outcomes[name]))
-	for _, o := range r.outcomes[name] {
+	n := float64(len(r.Outcomes[name]))
+	for _, o := range r.Outcomes[name] {
 		t.studys++
-		t.gain += o.gain / n
-		t.found += o.found / n
-		t.trials += float64(o.trials) / n
-		t.failed += float64(o.failed) / n
+		t.gain += o.Gain / n
+		t.found += o.Found / n
+		t.trials += float64(o.Trials) / n
+		t.failed += float64(o.Failed) / n
 		if !r.spec.Still {
-			t.share += o.gain / r.optimum / n
-			t.regret += (r.optimum - o.half) / r.optimum / n
+			t.share += o.Gain / r.Optimum / n
+			t.regret += (r.Optimum - o.Half) / r.Optimum / n
 		}
-		if o.worse {
+		if o.Worse {
 			t.worse++
 		}
-		if o.over {
+		if o.Over {
 			t.over++
 		}
-		if o.decision == tuner.Keep {
+		if o.Decision == tuner.Keep {
 			t.kept++
 		} else {
 			t.changes++
-			t.claimed += o.claimed
 		}
 	}
 	t.n = 1
@@ -86,11 +85,11 @@ func (b *board) spread(name string) float64 {
 			continue
 		}
 		n++
-		out := r.outcomes[name]
+		out := r.Outcomes[name]
 		mean, k := r.on(name).gain, float64(len(out))
 		for _, o := range out {
 			if k > 1 {
-				variance += (o.gain - mean) * (o.gain - mean) / (k - 1) / k
+				variance += (o.Gain - mean) * (o.Gain - mean) / (k - 1) / k
 			}
 		}
 	}
@@ -99,7 +98,7 @@ func (b *board) spread(name string) float64 {
 
 func (b *board) line(r *row) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%-20s best %.2fx, prior %.2f:", r.spec.Name, math.Exp(r.optimum), r.agreement)
+	fmt.Fprintf(&s, "%-20s best %.2fx, prior %.2f:", r.spec.Name, math.Exp(r.Optimum), r.Agreement)
 	for _, n := range b.options.strategies {
 		t := r.on(n)
 		fmt.Fprintf(&s, "  %s %.3fx (%.0f trials, %d kept)", n, math.Exp(t.gain), t.trials, t.kept)

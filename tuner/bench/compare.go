@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -26,28 +25,27 @@ func all() []string { return []string{ours, advised, plain, "gp", "tpe", "forest
 
 // outcome is what came of one study.
 type outcome struct {
-	decision tuner.Decision
-	// gain is the true gain of what was certified, as a logarithm; 0 where the default was
+	Decision tuner.Decision
+	// Gain is the true gain of what was certified, as a logarithm; 0 where the default was
 	// kept or where what was certified is worth nothing.
-	gain float64
-	// worse says that what was certified is truly below the default, over that it truly
+	Gain float64
+	// Worse says that what was certified is truly below the default, Over that it truly
 	// exceeds a limit.
-	worse, over bool
-	// found is the largest true gain of anything tried, half of anything tried in the first
+	Worse, Over bool
+	// Found is the largest true gain of anything tried, Half of anything tried in the first
 	// half of the budget.
-	found, half float64
-	trials      int // of the search
-	failed      int // of these, that did not end well
-	claimed     float64
+	Found, Half float64
+	Trials      int // of the search
+	Failed      int // of these, that did not end well
 }
 
 // row is a landscape and what came of every study on it.
 type row struct {
 	spec      *landscape.Spec
-	optimum   float64
-	agreement float64              // rank correlation of prior and truth
-	census    [5]int               // as Census returns them
-	outcomes  map[string][]outcome // by strategy, in the order of the seeds
+	Optimum   float64
+	Agreement float64              // rank correlation of prior and truth
+	Census    [5]int               // as Census returns them
+	Outcomes  map[string][]outcome // by strategy, in the order of the seeds
 }
 
 // compare runs every strategy with every seed on a landscape.
@@ -61,9 +59,9 @@ func compare(ctx context.Context, o options, spec *landscape.Spec) (*row, error)
 		return nil, fmt.Errorf("landscape %s: %w", spec.Name, err)
 	}
 	opinion := search.Consult(l.Space(), prior)
-	r := &row{spec: spec, agreement: agreement(l, prior), outcomes: map[string][]outcome{}}
-	_, r.optimum = l.Optimum()
-	r.census[0], r.census[1], r.census[2], r.census[3], r.census[4] = l.Census()
+	r := &row{spec: spec, Agreement: agreement(l, prior), Outcomes: map[string][]outcome{}}
+	_, r.Optimum = l.Optimum()
+	r.Census[0], r.Census[1], r.Census[2], r.Census[3], r.Census[4] = l.Census()
 	for _, name := range o.strategies {
 		out := make([]outcome, o.seeds)
 		errs := make([]error, o.seeds)
@@ -83,7 +81,7 @@ func compare(ctx context.Context, o options, spec *landscape.Spec) (*row, error)
 		if err := errors.Join(errs...); err != nil {
 			return nil, fmt.Errorf("landscape %s, %s: %w", spec.Name, name, err)
 		}
-		r.outcomes[name] = out
+		r.Outcomes[name] = out
 	}
 	return r, nil
 }
@@ -123,16 +121,15 @@ func study(ctx context.Context, l *landscape.Landscape, s tuner.Strategy, seed u
 	if res.Decision == tuner.Interrupted {
 		return outcome{}, fmt.Errorf("interrupted: %s", res.Reason)
 	}
-	out := outcome{decision: res.Decision}
+	out := outcome{Decision: res.Decision}
 	if res.Decision == tuner.Change {
 		g, holds := l.Gain(res.Config)
 		t := l.Truth(res.Config)
-		out.over = !holds && t.Outcome == tuner.OK
-		out.worse = t.Outcome != tuner.OK || (holds && g < 0)
+		out.Over = !holds && t.Outcome == tuner.OK
+		out.Worse = t.Outcome != tuner.OK || (holds && g < 0)
 		if holds {
-			out.gain = g
+			out.Gain = g
 		}
-		out.claimed = math.Log1p(worst(res))
 	}
 	var spent time.Duration
 	for i := range res.Trials {
@@ -141,21 +138,16 @@ func study(ctx context.Context, l *landscape.Landscape, s tuner.Strategy, seed u
 		if t.Role != tuner.RoleSearch {
 			continue
 		}
-		out.trials++
+		out.Trials++
 		if t.Outcome != tuner.OK {
-			out.failed++
+			out.Failed++
 		}
 		if g, holds := l.Gain(t.Config); holds {
-			out.found = max(out.found, g)
+			out.Found = max(out.Found, g)
 			if spent <= budget/2 {
-				out.half = max(out.half, g)
+				out.Half = max(out.Half, g)
 			}
 		}
 	}
 	return out, nil
-}
-
-func worst(r *tuner.Result) float64 {
-	w, _, _ := r.Gain()
-	return w
 }

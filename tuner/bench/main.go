@@ -51,7 +51,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.only, "only", "", "landscapes whose names contain this")
 	names := f.String("strategies", strings.Join(all(), ","), "strategies to compare")
 	f.DurationVar(&o.budget, "budget", 2*time.Hour, "virtual time of a study")
-	f.StringVar(&o.cache, "cache", filepath.Join("bin", "landscapes"), `folder that keeps the landscapes' tables; "" for none`)
+	f.StringVar(&o.cache, "cache", filepath.Join("bin", "landscapes"), `folder that keeps tables and studies between runs; "" for none`)
 	f.StringVar(&o.out, "o", "", `document whose tables to replace; "" prints only`)
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		if !strings.Contains(spec.Name, o.only) {
 			continue
 		}
-		row, err := compare(ctx, o, spec)
+		row, err := kept(ctx, o, spec)
 		if err != nil {
 			return err
 		}

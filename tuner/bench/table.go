@@ -60,7 +60,7 @@ func (b *board) markdown() string {
 			if r.spec.Still {
 				continue
 			}
-			fmt.Fprintf(&s, "| %s | %s | %d | %.0f %% | %.3fx | %.2f |", r.spec.Name, r.spec.About, r.census[0], 100*float64(r.census[2])/float64(r.census[0]), math.Exp(r.optimum), r.agreement)
+			fmt.Fprintf(&s, "| %s | %s | %d | %.0f %% | %.3fx | %.2f |", r.spec.Name, r.spec.About, r.Census[0], 100*float64(r.Census[2])/float64(r.Census[0]), math.Exp(r.Optimum), r.Agreement)
 			most := 0.0
 			for _, name := range o.strategies {
 				most = max(most, r.on(name).gain)
