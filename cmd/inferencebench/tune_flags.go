@@ -43,6 +43,8 @@ type tuneFlags struct {
 	name, out, resume, metrics string
 	integrity                  string
 	dryRun, simulate           bool
+	launcher, sshHost          string
+	workload, namespace, pod   string
 	agents                     campaign.Agents
 }
 
@@ -90,6 +92,11 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.name, "name", "", "name of the study")
 	s.StringVarP(&f.out, "out", "o", "", "folder of the study; default a new one under "+live.DefaultOut+"; one that holds this study goes on")
 	s.StringVar(&f.resume, "resume", "", "go on with the study in this folder")
+	s.StringVar(&f.launcher, "launcher", "", "how the server is started: process (the default; docker run is one), ssh, kubernetes, or ask, which tells you what to start")
+	s.StringVar(&f.sshHost, "ssh", "", "machine on which the launch command is run, as ssh knows it; sets --launcher ssh")
+	s.StringVar(&f.workload, "workload", "", "Kubernetes workload whose arguments are changed, such as deployment/vllm; sets --launcher kubernetes")
+	s.StringVar(&f.namespace, "namespace", "", "its namespace")
+	s.StringVar(&f.pod, "container", "", "its container, where it has several")
 	s.BoolVar(&f.simulate, "simulate", false, "run the launch command, under vLLM's names, in the simulated engine")
 	s.BoolVar(&f.dryRun, "dry-run", false, "print the plan and the commands, and do nothing")
 }
@@ -110,7 +117,7 @@ func (f *tuneFlags) file(files, command []string) (*live.File, error) {
 			return nil, err
 		}
 		file, locate = read, doc.Locate
-	case len(command) == 0 && f.url == "":
+	case len(command) == 0 && f.url == "" && f.workload == "":
 		file = live.Demo()
 	}
 	if len(command) > 0 {
@@ -200,6 +207,13 @@ func (f *tuneFlags) apply(file *live.File) error {
 	on("agent-key-env", func() { file.Agents.KeyEnv = f.agents.KeyEnv })
 	on("name", func() { file.Name = f.name })
 	on("out", func() { file.Out = f.out })
+	on("launcher", func() { file.Launcher.Kind = f.launcher })
+	on("ssh", func() {
+		file.Launcher.Kind, file.Launcher.SSH = live.LaunchSSH, []string{"ssh", "-tt", "--", f.sshHost}
+	})
+	on("workload", func() { file.Launcher.Kind, file.Launcher.Workload = live.LaunchKubernetes, f.workload })
+	on("namespace", func() { file.Launcher.Namespace = f.namespace })
+	on("container", func() { file.Launcher.Container = f.pod })
 	on("simulate", func() { file.Simulate = f.simulate })
 	if err != nil {
 		return err

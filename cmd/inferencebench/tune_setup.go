@@ -25,7 +25,7 @@ import (
 
 // environment joins a study with this program: clock, log, and who looks at its launches.
 func environment(ctx context.Context, dir string, f *live.File, o *output) (live.Environment, *proposers, error) {
-	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine()}
+	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine(), Help: serverHelp, In: os.Stdin, Out: os.Stderr}
 	others, err := openProposers(dir, f)
 	if err != nil {
 		return env, nil, withCode(exitUsage, err)
@@ -60,6 +60,13 @@ func environment(ctx context.Context, dir string, f *live.File, o *output) (live
 // larger plan would take longer than the study. What one observation cannot decide is unknown.
 func glance() integrity.Plan {
 	return integrity.Plan{Prompts: 10, Tokens: 32, Again: 6, Canary: 4, Repeats: 4, Forced: 4, ForcedLen: 16, Prefix: 4, Words: 100, Burst: 4, Parallel: 4}
+}
+
+// serverHelp asks the server's command for its help. One that serves instead is ended.
+func serverHelp(argv []string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 45*time.Second)
+	defer cancel()
+	return launch.Help(ctx, argv)
 }
 
 // thisMachine is what launches need of it. Readiness is asked without a proxy: the server is

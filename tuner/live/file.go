@@ -33,6 +33,9 @@ type File struct {
 	// Simulate runs Command, under vLLM's names, in the simulated engine of this program.
 	Simulate bool `yaml:"simulate" json:"simulate,omitempty"`
 
+	// Launcher says how the server is started and stopped.
+	Launcher Launcher `yaml:"launcher" json:"launcher"`
+
 	// StartTimeout is how long a launch may take to be ready, and KeepMemoryMB the host memory,
 	// in MiB, that must stay available: a server that takes more is stopped.
 	StartTimeout campaign.Duration `yaml:"start_timeout" json:"start_timeout"`
@@ -266,6 +269,7 @@ func (f *File) Validate() error {
 	if a := f.Agents; a.Turns != 0 || a.Calls < 0 || a.Tokens < 0 || a.USD < 0 || a.Model != "" && a.Provider == "" {
 		add("agents", "a model that proposes needs a provider (openai, anthropic, google, ollama) and limits of 0 (none) or more, and writes no turns")
 	}
+	f.Launcher.validate(f, add)
 	f.validateBudget(add)
 	f.validateLoad(add)
 	if f.Simulate && len(f.Command) == 0 {
@@ -273,7 +277,7 @@ func (f *File) Validate() error {
 	}
 	switch {
 	case f.Target.URL != "" || f.Simulate:
-	case len(f.Command) == 0:
+	case len(f.Command) == 0 && f.Launcher.Kind != LaunchKubernetes:
 		add("target.url", "neither a server's address nor a launch command is given")
 	default:
 		add("target.url", "where does the launch command make the server listen? Give its address, such as http://127.0.0.1:8000")

@@ -28,6 +28,11 @@ type Local struct {
 	Logs string
 	// Timeout is how long a server may take to be ready; 0 is launch.DefaultTimeout.
 	Timeout time.Duration
+	// Over is the ssh command that reaches the machine of the server; empty is this machine.
+	Over []string
+	// Name is what containers are called, and Run stops them; see launch.Containerise.
+	Name string
+	Run  launch.Run
 	// MinMemory is the host memory in bytes that a server must leave; 0 is no guard.
 	MinMemory uint64
 
@@ -52,10 +57,19 @@ func (l *Local) Start(ctx context.Context, a space.Assignment) (string, time.Dur
 		return "", 0, &Failure{Outcome: tuner.StartFailure, Reason: firstLine(err)}
 	}
 	l.n++
-	p, err := launch.Start(ctx, launch.Spec{
-		Argv: argv, Env: env, Base: l.URL, Ready: l.Adapter.Ready.Path, Header: l.Header, Timeout: l.Timeout, MinMemory: l.MinMemory,
+	argv, box := launch.Containerise(argv, fmt.Sprintf("%s-%d", l.Name, l.n), l.Run)
+	guard := l.MinMemory
+	if len(l.Over) > 0 {
+		argv, env, guard = launch.Over(l.Over, env, argv), nil, 0 // this machine's memory says nothing of the other's
+	}
+	spec := launch.Spec{
+		Argv: argv, Env: env, Base: l.URL, Ready: l.Adapter.Ready.Path, Header: l.Header, Timeout: l.Timeout, MinMemory: guard,
 		Patterns: append(engines.CommonLogs(), l.Adapter.Logs...), Log: filepath.Join(l.Logs, fmt.Sprintf("launch-%03d.log", l.n)),
-	}, l.Machine)
+	}
+	if box != nil && len(l.Over) == 0 {
+		spec.Halt = box.Stop
+	}
+	p, err := launch.Start(ctx, spec, l.Machine)
 	if err != nil {
 		return "", 0, failureOf(err)
 	}

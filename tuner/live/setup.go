@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,9 +39,16 @@ type Environment struct {
 	Now     func() time.Time
 	Started func(campaign.Start)
 	// Machine starts servers of a launch command; without it none can be started.
-	Machine   *launch.Machine
+	Machine *launch.Machine
+	// Run executes the commands of launchers; nil is launch.Exec. In and Out are the terminal of
+	// a launcher that asks.
+	Run       launch.Run
+	In        io.Reader
+	Out       io.Writer
 	Observers []Observer
-	// Supported reports whether the installed server knows a flag; nil: all.
+	// Help asks the installed server for its help, so that flags that it lacks are left out; nil
+	// asks nothing. Supported reports whether the installed server knows a flag; nil: all.
+	Help      func(argv []string) string
 	Supported func(flag string) bool
 	// Others makes what proposes beside the search, and Prior what expects something of
 	// configurations, once adapter and space are known; see search.Options.
@@ -67,6 +75,9 @@ var ErrNothingToTune = errors.New("there is nothing to tune")
 // prepared before is prepared the same.
 func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 	s := &Setup{File: f}
+	if err := f.arguments(context.Background(), env.run()); err != nil {
+		return nil, err
+	}
 	if err := s.explore(env); err != nil {
 		return nil, err
 	}
@@ -115,7 +126,7 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 			return nil, err
 		}
 	case len(f.Command) > 0:
-		if s.Control, err = local(f, s.Adapter, filepath.Join(dir, "launches"), env); err != nil {
+		if s.Control, err = control(f, s.Adapter, filepath.Join(dir, "launches"), env); err != nil {
 			return nil, err
 		}
 	default:
@@ -147,6 +158,9 @@ func (s *Setup) explore(env Environment) error {
 		return campaign.Problems{{Field: "engine", Message: fmt.Sprintf("%q has no known knobs; use one of %s", name, strings.Join(known, ", "))}}
 	}
 	opt := space.Options{Settings: launch.Set(f.Command, s.Adapter.Knobs), Supported: env.Supported}
+	if env.Help != nil && opt.Supported == nil && !f.Simulate && len(f.Command) > 0 {
+		opt.Supported = supported(env.Help(f.Command), s.Adapter.Knobs)
+	}
 	if len(f.Knobs) > 0 {
 		opt.Narrow = f.Knobs
 	}
@@ -256,7 +270,7 @@ func local(f *File, a *engines.Adapter, logs string, env Environment) (*Local, e
 	if err != nil {
 		return nil, campaign.Problems{{Field: "target.url", Message: err.Error()}}
 	}
-	l := &Local{Argv: f.Command, URL: base, Adapter: a, Logs: logs, Timeout: time.Duration(f.StartTimeout), MinMemory: uint64(f.KeepMemoryMB) << 20}
+	l := &Local{Name: fmt.Sprintf("inferencebench-%d", os.Getpid()), Run: env.run(), Argv: f.Command, URL: base, Adapter: a, Logs: logs, Timeout: time.Duration(f.StartTimeout), MinMemory: uint64(f.KeepMemoryMB) << 20}
 	if env.Machine != nil {
 		l.Machine = *env.Machine
 	}
