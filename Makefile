@@ -65,6 +65,10 @@ bench-limits: ## the client's own limits against a null server, as ratios within
 bench-integrity: ## nine ways to cheat and 100 honest studies: the table of docs/tuning.md
 	go test ./tuner/integrity -v -run 'TestHonest|TestAttacks|TestSmallestPlan' -studies 100 -seeds 20 -timeout 30m
 
+.PHONY: bench-peers
+bench-peers: ## install other load generators, compare them with this one, write docs/benchmarks.md (quiet machine)
+	scripts/bench-peers .venv/peers -o docs/benchmarks.md
+
 .PHONY: bench-tuner
 bench-tuner: ## compare the searches on landscapes with a known optimum and write docs/tuning.md
 	CGO_ENABLED=0 go run ./tuner/bench -o docs/tuning.md

@@ -110,6 +110,8 @@ func ratios() []ratio {
 		memoryRatio("12b", "memory a stream at 5,000: go-openai : event loop", 25, 12, memory("go-openai"), memory("loop-async")),
 		{number: "13", name: "pacing error P50 at 1,000/s: time.Sleep : ours", goal: 10, gate: 4, once: microPacing(0.5)},
 		{number: "13b", name: "pacing error P99 at 1,000/s: time.Sleep : ours", goal: 2, gate: 1.2, once: microPacing(0.99)},
+		{number: "13c", name: "pacing error P50 at 1,000/s, at the write, µs", goal: 50, gate: 1000, atMost: true, once: atWrite(0.5)},
+		{number: "13d", name: "pacing error P99 at 1,000/s, at the write, µs", goal: 1000, gate: 20_000, atMost: true, once: atWrite(0.99)},
 		{number: "14", name: "stalled server, 8 connections: reported P99 : true P99", goal: 0.95, gate: 0.9, once: omission},
 		{number: "15a", name: "plain requests a second of processor time: event loop : wrk", goal: 0.9, gate: 0.7, once: againstTool("wrk", "loop")},
 		{number: "15b", name: "plain requests a second of processor time: net/http engine : hey", goal: 1.3, gate: 1.1, once: againstTool("hey", "ours")},
@@ -131,7 +133,7 @@ func abs(x float64) float64 { return max(x, -x) }
 
 // order makes "5a" come behind "4" and ahead of "5b".
 func order(number string) int {
-	digits := strings.TrimRight(number, "abc")
+	digits := strings.TrimRight(number, "abcd")
 	n, _ := strconv.Atoi(digits)
 	n *= 10
 	if len(digits) < len(number) {
@@ -143,7 +145,7 @@ func order(number string) int {
 // limits measures the ratios, prints them as a table, and reports a gate that is not met.
 func limits(repeats int, span time.Duration, only []string, out string) error {
 	todo := slices.DeleteFunc(ratios(), func(r ratio) bool {
-		return len(only) > 0 && !slices.Contains(only, r.number) && !slices.Contains(only, strings.TrimRight(r.number, "abc"))
+		return len(only) > 0 && !slices.Contains(only, r.number) && !slices.Contains(only, strings.TrimRight(r.number, "abcd"))
 	})
 	if len(todo) == 0 {
 		return errors.New("no ratio has that number")

@@ -45,11 +45,16 @@ func TestStreams(t *testing.T) {
 	for name, shape := range map[string]Shape{
 		"with gaps":         {Chunks: 10, Gap: 2 * time.Millisecond},
 		"without gaps":      {Chunks: 5000},
+		"text":              {Chunks: 10},
 		"in batches":        {Chunks: 100, Batch: 8},
 		"batches with gaps": {Chunks: 20, Batch: 4, Gap: time.Millisecond, First: 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := client(t, s.URL()+shape.Path(), nil)
+			c := client(t, s.URL()+shape.Path(), func(c *wire.Config) {
+				if name == "text" {
+					c.Endpoint = "completions"
+				}
+			})
 			for range 2 {
 				rec := &archive.Request{}
 				c.Do(t.Context(), &wire.Call{Prompt: strings.Repeat("x", 200_000)}, rec)

@@ -51,6 +51,7 @@ type conn struct {
 	fd    int
 	in    []byte
 	shape Shape
+	text  bool  // in the form of /v1/completions
 	left  int   // chunks to write
 	due   int64 // of the next write
 	out   []byte
@@ -63,6 +64,7 @@ type conn struct {
 // frame is one write of a batch, with the places of its stamps.
 type frame struct {
 	batch  int
+	text   bool // in the form of /v1/completions
 	bytes  []byte
 	stamps []int
 }
@@ -395,6 +397,7 @@ func (s *Server) answer(c *conn, target string) {
 	}
 	now := s.clock.Now()
 	c.shape, c.left, c.busy = shape, shape.Chunks, true
+	c.text = strings.HasSuffix(target, "/completions") && !strings.HasSuffix(target, "/chat/completions")
 	c.entry = s.log.arrived(now)
 	s.write(c, []byte(streamHead))
 	c.due = now + int64(shape.First)
@@ -440,7 +443,7 @@ func (s *Server) send() {
 // turn writes the next batch of a stream.
 func (s *Server) turn(c *conn) {
 	n := min(c.shape.Batch, c.left)
-	f := s.framed(n)
+	f := s.framed(n, c.text)
 	now := s.clock.Now() + StampBase
 	for _, at := range f.stamps {
 		putStamp(f.bytes[at:at+StampSize], now)
@@ -464,13 +467,17 @@ func (s *Server) turn(c *conn) {
 	}
 }
 
-func (s *Server) framed(n int) *frame {
-	if s.frame.batch == n {
+func (s *Server) framed(n int, text bool) *frame {
+	if s.frame.batch == n && s.frame.text == text {
 		return &s.frame
 	}
-	s.frame = frame{batch: n}
+	s.frame = frame{batch: n, text: text}
+	front, back := chunkFront, chunkBack
+	if text {
+		front, back = textFront, textBack
+	}
 	for range n {
-		one := httpChunk(chunkFront + "0000000000000000000" + chunkBack)
+		one := httpChunk(front + "0000000000000000000" + back)
 		s.frame.stamps = append(s.frame.stamps, len(s.frame.bytes)+bytes.Index([]byte(one), []byte("0000000000000000000")))
 		s.frame.bytes = append(s.frame.bytes, one...)
 	}

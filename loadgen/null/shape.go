@@ -84,6 +84,8 @@ const (
 	streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
 	chunkFront = `data: {"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1764500000,"model":"null-model-of-no-size-at-all","choices":[{"index":0,"delta":{"content":"`
 	chunkBack  = `"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
+	textFront  = `data: {"id":"cmpl-0123456789abcdef0123456789abcdef","object":"text_completion","created":1764500000,"model":"null-model-of-no-size-at-all","choices":[{"index":0,"text":"`
+	textBack   = `","logprobs":null,"finish_reason":null}]}` + "\n\n"
 	finishLine = `data: {"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1764500000,"model":"null-model-of-no-size-at-all","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}]}` + "\n\n"
 	usageLine  = `data: {"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1764500000,"model":"null-model-of-no-size-at-all","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":%d,"total_tokens":%d}}` + "\n\n"
 	doneLine   = "data: [DONE]\n\n"
