@@ -13,10 +13,11 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 )
 
-// The time of an arm.
+// The time of an arm, and how long one may outlast the budget.
 const (
 	shortest = 6 * time.Second
 	longest  = 30 * time.Second
+	grace    = 10 * time.Second
 )
 
 // floorProbe is the id of the floor at concurrency 1, which is made first.
@@ -65,11 +66,14 @@ func Run(ctx context.Context, r Request) (*archive.Experiments, error) {
 	}
 	p := &prober{Request: r, load: l, start: time.Now()}
 	p.out = archive.Experiments{Run: r.Run.Manifest.ID, Made: p.start.UTC(), Budget: r.Budget.Seconds(), Probes: []archive.Experiment{}}
-	p.arm = min(max(r.Budget/time.Duration(len(chosen)+3), shortest), longest)
-	bounded, stop := context.WithTimeout(ctx, r.Budget+longest) // an arm that hangs is cut off
+	p.arm = min(max(r.Budget/time.Duration(len(chosen)+4), shortest), longest)
+	bounded, stop := context.WithTimeout(ctx, r.Budget+grace) // an arm that hangs is cut off
 	defer stop()
 	if err := p.session(bounded, chosen, floor); err != nil {
 		p.out.Reason = err.Error()
+		if bounded.Err() != nil && ctx.Err() == nil {
+			p.out.Reason = fmt.Sprintf("the budget of %s ran out: %v; the server is slow, so give more with --budget", r.Budget, err)
+		}
 	} else if len(chosen) == 0 && len(r.Only) == 0 && r.Analysis.Verdict.State != archive.VerdictNone {
 		p.out.Reason = "the run names no finding that an experiment could test: " + r.Analysis.Verdict.Headline
 	}
