@@ -31,7 +31,7 @@ func (p *prober) floor(ctx context.Context) error {
 	phases := []campaign.Phase{alone}
 	if n := min(few, p.ceiling()); n > 1 {
 		together := alone
-		together.Name, together.Concurrency = "few", n
+		together.Name, together.Concurrency, together.Warmup = "few", n, campaign.Warmup{} // the server is warm
 		phases = append(phases, together)
 	}
 	c.Phases = phases
