@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -72,6 +73,9 @@ func signed(change float64) string {
 
 // Stat is a statistic that can be compared.
 type Stat struct{ Metric, Stat string }
+
+// Name is the statistic as rules write it, such as ttft_p99 and output_rate.
+func (s Stat) Name() string { return strings.TrimSuffix(s.Metric+"_"+s.Stat, "_value") }
 
 // Stats returns what Compare compares, in order.
 func Stats() []Stat {

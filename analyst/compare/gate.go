@@ -67,9 +67,11 @@ const (
 type Options struct {
 	// Alpha is the chance of an alarm over all rules where nothing is worse; 0 is 0.01.
 	Alpha float64
-	// Noise is the standard deviation of ln(metric) between runs of one machine that differ
-	// in nothing, as A/A runs show it; 0 is DefaultNoise.
+	// Noise is the standard deviation of ln(Head/Base) between runs of one machine that
+	// differ in nothing, as A/A runs show it; 0 is DefaultNoise.
 	Noise float64
+	// NoiseOf is that noise for single statistics, where it is known; it replaces Noise.
+	NoiseOf map[Stat]float64
 	// MaxErrors is by how much the share of failed requests may grow; 0 is 0.01.
 	MaxErrors float64
 }
@@ -95,7 +97,8 @@ type Outcome struct {
 }
 
 // Gate compares two runs under rules. The alarms are corrected by Holm's method for the
-// number of rules. State is Fail with an alarm, Undecided when a rule cannot be checked.
+// number of rules. State is Fail with an alarm, and Undecided when a rule cannot be checked
+// or only a noise between runs above DefaultNoise keeps it from an alarm.
 func Gate(base, head *Sample, rules []Rule, o Options) Outcome {
 	if o.Alpha <= 0 {
 		o.Alpha = 0.01
@@ -112,7 +115,11 @@ func Gate(base, head *Sample, rules []Rule, o Options) Outcome {
 		c := Check{Rule: r, P: 1}
 		if i := slices.IndexFunc(diffs, func(d Difference) bool { return d.Metric == r.Metric && d.Stat == r.Stat }); i >= 0 {
 			c.Difference = &diffs[i]
-			c.P = diffs[i].pWorse(r.Tolerance, o.Noise)
+			noise := o.Noise
+			if n, ok := o.NoiseOf[Stat{r.Metric, r.Stat}]; ok && n > 0 {
+				noise = n
+			}
+			c.P = diffs[i].pWorse(r.Tolerance, noise)
 			c.Message = diffs[i].String()
 		} else {
 			c.Message = fmt.Sprintf("%s %s cannot be compared: too few requests in one of the runs", r.Metric, r.Stat)
@@ -132,6 +139,11 @@ func Gate(base, head *Sample, rules []Rule, o Options) Outcome {
 		out.Checks[i].Alarm = true
 		if out.State != Fail {
 			out.State, out.Reason = Fail, "worse beyond the tolerance: "+out.Checks[i].Message
+		}
+	}
+	for _, c := range out.Checks {
+		if out.State == Pass && c.Difference != nil && !c.Alarm && c.Difference.pWorse(c.Rule.Tolerance, min(o.Noise, DefaultNoise)) <= o.Alpha/float64(len(out.Checks)) {
+			out.State, out.Reason = Undecided, "worse beyond the tolerance, but not by more than runs of this machine differ among themselves: "+c.Message
 		}
 	}
 	if grow := head.errorShare() - base.errorShare(); grow > o.MaxErrors {

@@ -33,3 +33,15 @@ func TestNoChangeHasNoSign(t *testing.T) {
 		}
 	}
 }
+
+func TestNoiseMakesAGateUndecided(t *testing.T) {
+	base, head := play(t, 1, 1, 0), play(t, 1, 2, 0.1)
+	rules := []Rule{{"tpot", "mean", 0.01}}
+	if got := Gate(base, head, rules, Options{}); got.State != Fail {
+		t.Errorf("state = %s; want %s", got.State, Fail)
+	}
+	noisy := Options{NoiseOf: map[Stat]float64{{"tpot", "mean"}: 1}}
+	if got := Gate(base, head, rules, noisy); got.State != Undecided {
+		t.Errorf("state on a noisy machine = %s; want %s", got.State, Undecided)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -55,24 +56,38 @@ func openComparable(dir string, o *output) (comparable, error) {
 }
 
 func newCompare() *cobra.Command {
-	var rules, html, format string
+	var rules, html, format, junit, markdown, db string
 	var gated bool
 	cmd := &cobra.Command{
-		Use:   "compare BASE HEAD [MORE...]",
+		Use:   "compare BASE HEAD [MORE...] [-- COMMAND [ARG...]]",
 		Short: "say whether runs differ, by how much, and how sure that is",
 		Long: `Compares runs with the first one: every latency and rate with an interval, paired where the
 runs sent the same requests (see replay), and the answers to scored items one by one.
 
 With --gate the exit code is 1 when a run is worse than the first by more than a tolerance,
 by more than chance explains; 2 when that cannot be decided. The default rules are few,
-because every further one costs sensitivity; --rules gives others.`,
+because every further one costs sensitivity; --rules gives others. --junit and --markdown
+write what the gate says for a CI job and for a pull request.
+
+A command behind -- is started when the gate raises an alarm, once with "base" and once with
+"head" as its last argument, to make a second pair of runs; its last line of output is the
+run directory. The gate then fails only where both pairs raise an alarm for the same rule.
+With --baselines the noise between runs of this machine comes from the baseline database
+(see: inferencebench baseline).
+
+Exit codes of a gate: 0 passed, 1 worse, 2 undecided (a run is invalid, a rule cannot be
+checked, or the two pairs disagree), 3 usage.`,
 		Example: `  inferencebench compare runs/A runs/B
   inferencebench compare runs/A runs/B --html compare.html
-  inferencebench compare runs/A runs/B --gate --rules 'ttft_p99:5%, tpot_mean:2%, output_rate:3%'`,
-		Args: args(cobra.MinimumNArgs(2)),
+  inferencebench compare runs/A runs/B --gate --rules 'ttft_p99:5%, tpot_mean:2%, output_rate:3%'
+  inferencebench compare runs/A runs/B --gate --junit gate.xml --markdown gate.md -- ./measure`,
+		Args: args(compareArgs),
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write the comparison as a page")
 	cmd.Flags().BoolVar(&gated, "gate", false, "gate: exit 1 when a run is worse than the first")
+	cmd.Flags().StringVar(&junit, "junit", "", "write what the gate says as JUnit XML to this file; implies --gate")
+	cmd.Flags().StringVar(&markdown, "markdown", "", "write what the gate says as Markdown to this file, for a pull request; implies --gate")
+	cmd.Flags().StringVar(&db, "baselines", "", "baseline database that tells the noise between runs of this machine")
 	cmd.Flags().StringVar(&rules, "rules", "", "rules of the gate, such as 'ttft_p99:5%, output_rate:3%'")
 	cmd.Flags().StringVar(&format, "format", "text", "what to print: text or json")
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
@@ -87,6 +102,11 @@ because every further one costs sensitivity; --rules gives others.`,
 				return withCode(exitUsage, fmt.Errorf("--rules: %w", err))
 			}
 		}
+		gated = gated || junit != "" || markdown != ""
+		argv, again := beforeDash(cmd, argv)
+		if len(again) > 0 && (!gated || len(argv) != 2) {
+			return withCode(exitUsage, errors.New("a command behind -- needs --gate and exactly two runs"))
+		}
 		runs := make([]comparable, len(argv))
 		for i, dir := range argv {
 			var err error
@@ -94,8 +114,17 @@ because every further one costs sensitivity; --rules gives others.`,
 				return err
 			}
 		}
-		r := compareRuns(runs, gate)
+		opts, err := gateOptions(cmd.Context(), db, runs[0].run, o)
+		if err != nil {
+			return err
+		}
+		r := compareRuns(runs, gate, opts)
 		r.gated = gated
+		if len(again) > 0 {
+			if err := r.again(cmd.Context(), again, runs, gate, opts, o); err != nil {
+				return err
+			}
+		}
 		if html != "" {
 			if err := writeComparison(html, runs, r); err != nil {
 				return withCode(exitUsage, err)
@@ -109,6 +138,9 @@ because every further one costs sensitivity; --rules gives others.`,
 			}
 		} else {
 			r.write(o.out, runs)
+		}
+		if err := r.gateFiles(junit, markdown); err != nil {
+			return withCode(exitUsage, err)
 		}
 		if html != "" {
 			fmt.Fprintf(o.msg, "Comparison: %s\n", html)
@@ -135,20 +167,16 @@ type headCompared struct {
 	Gate        compare.Outcome      `json:"gate"`
 }
 
-func compareRuns(runs []comparable, rules []compare.Rule) comparison {
+func compareRuns(runs []comparable, rules []compare.Rule, opts compare.Options) comparison {
 	r := comparison{Base: runs[0].run.Dir}
 	for _, head := range runs[1:] {
 		h := headCompared{
 			Run:         head.run.Dir,
 			Differences: compare.Compare(runs[0].sample, head.sample),
 			Quality:     quality.Compare(runs[0].checks, head.checks, qualityMargin),
-			Gate:        compare.Gate(runs[0].sample, head.sample, rules, compare.Options{}),
+			Gate:        compare.Gate(runs[0].sample, head.sample, rules, opts),
 		}
-		for _, c := range []comparable{runs[0], head} {
-			if c.a.Verdict.State == archive.VerdictInvalid {
-				h.Gate.State, h.Gate.Reason = compare.Undecided, c.run.Dir+" is not valid: "+c.a.Verdict.Headline
-			}
-		}
+		h.Gate = valid(h.Gate, runs[0], head)
 		r.Heads = append(r.Heads, h)
 	}
 	return r

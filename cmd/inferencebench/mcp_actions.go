@@ -129,7 +129,7 @@ func (a *mcpActions) Compare(ctx context.Context, base string, heads []string) (
 		runs = append(runs, c)
 	}
 	var out []mcp.Compared
-	for i, h := range compareRuns(runs, compare.Rules()).Heads {
+	for i, h := range compareRuns(runs, compare.Rules(), compare.Options{}).Heads {
 		c := mcp.Compared{Run: filepath.Base(heads[i]), Gate: fmt.Sprint(h.Gate.State), Reason: h.Gate.Reason}
 		for _, d := range h.Differences {
 			c.Changes = append(c.Changes, mcp.Change{

@@ -7,23 +7,34 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inferencebench/inferencebench/archive"
+	"github.com/inferencebench/inferencebench/campaign"
 )
 
 func newReport() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "report RUN",
+		Use:   "report [RUN]",
 		Short: "print a run's summary and write its report.html again",
 		Long: `Prints the summary of a run directory and writes report.html into it. A run that was
-interrupted or killed at any moment opens with what it had recorded.`,
-		Args: args(cobra.ExactArgs(1)),
+interrupted or killed at any moment opens with what it had recorded. Without an argument it
+takes the latest run in the folder runs.`,
+		Args: args(cobra.MaximumNArgs(1)),
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "what to print: text or json")
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
+		if len(argv) == 0 {
+			dir, err := latestRun(campaign.DefaultOut)
+			if err != nil {
+				return withCode(exitUsage, usageError{cmd: cmd, err: err})
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "Latest run: %s\n", dir)
+			argv = []string{dir}
+		}
 		return reopen(cmd, argv[0], format, false, nil)
 	}
 	return cmd
@@ -47,6 +58,25 @@ is that of a gate: 1 when an objective is missed, 2 when it cannot be decided.`,
 		return reopen(cmd, argv[0], format, true, slos)
 	}
 	return cmd
+}
+
+// latestRun is the run directory in root that was made last.
+func latestRun(root string) (string, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	latest, when := "", time.Time{}
+	for _, e := range entries {
+		info, err := os.Stat(filepath.Join(root, e.Name(), archive.ManifestFile))
+		if err == nil && info.ModTime().After(when) {
+			latest, when = filepath.Join(root, e.Name()), info.ModTime()
+		}
+	}
+	if latest == "" {
+		return "", fmt.Errorf("no run is named, and the folder %s holds none", root)
+	}
+	return latest, nil
 }
 
 // reopen renders the run in dir. It computes the analysis when told to, or when the run

@@ -39,6 +39,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newAnalyze(),
 		newReport(),
 		newCompare(),
+		newBaseline(),
 		newExport(),
 		newDefinitions(),
 		newImport(),
