@@ -14,7 +14,7 @@ import (
 	"github.com/inferencebench/inferencebench/report/mcp"
 )
 
-const mcpLong = `Serves run, analyze, compare, trial and tune as tools of the Model Context Protocol
+const mcpLong = `Serves run, analyze, compare, probe, trial and tune as tools of the Model Context Protocol
 on standard input and output, so that a coding agent can measure and tune servers under the
 same protocol and budgets as people.
 

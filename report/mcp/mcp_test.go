@@ -26,6 +26,7 @@ type stage struct {
 	block   chan struct{} // Run waits for it when not nil
 	started chan struct{}
 	fail    error
+	limit   time.Duration
 }
 
 func (s *stage) Run(ctx context.Context, _ *Target, in RunInput, requests int) (string, error) {
@@ -60,6 +61,15 @@ func (s *stage) Compare(_ context.Context, _ string, heads []string) ([]Compared
 		out[i] = Compared{Run: filepath.Base(heads[i]), Changes: make([]Change, 500)}
 	}
 	return out, nil
+}
+
+func (s *stage) Probe(_ context.Context, t *Target, _ string, probes []string, limit time.Duration) (Probes, int, error) {
+	s.limit = limit
+	out := make([]ProbeResult, 30)
+	for i := range out {
+		out[i] = ProbeResult{Probe: probes[0], Answer: "confirmed", Observed: t.Name + strings.Repeat(" long", 500)}
+	}
+	return Probes{Results: out}, 12, s.fail
 }
 
 func (s *stage) Study(_ context.Context, _ *Target, o Order) (Study, int, error) {
@@ -149,8 +159,8 @@ func TestToolsAreListed(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"analyze", "compare", "run", "targets", "trial", "tune"}; !slices.Equal(names, want) {
-		t.Errorf("tools %v; want %v, and no probe without a prober", names, want)
+	if want := []string{"analyze", "compare", "probe", "run", "targets", "trial", "tune"}; !slices.Equal(names, want) {
+		t.Errorf("tools %v; want %v", names, want)
 	}
 	got, f := call[TargetsOutput](t, cs, "targets", args{})
 	if f != nil || len(got.Targets) != 2 || got.Targets[0].Tunable || !got.Targets[1].Tunable || len(got.Targets[1].Knobs) != 1 {
@@ -207,6 +217,8 @@ func TestRefusals(t *testing.T) {
 		{"the folder itself", "analyze", args{"run": "."}, NotAllowed},
 		{"no run at all", "compare", args{"base": "20260101T000000Z-run-1", "heads": []string{}}, BadInput},
 		{"a run that is not there", "compare", args{"base": "20260101T000000Z-run-1", "heads": []string{"x"}}, NotAllowed},
+		{"experiments on another target", "probe", args{"target": "elsewhere", "run": "20260101T000000Z-run-1"}, NotAllowed},
+		{"experiments beside a run that is not there", "probe", args{"target": "prod", "run": "../x"}, NotAllowed},
 		{"tuning production", "tune", args{"target": "prod"}, ReadOnly},
 		{"a trial on production", "trial", args{"target": "prod", "proposals": []args{proposal(good)}}, ReadOnly},
 		{"a knob that there is not", "trial", args{"target": "lab", "proposals": []args{proposal(args{"--trust-remote-code": "true"})}}, NotAllowed},
@@ -252,6 +264,15 @@ func TestStudiesGetWhatWasAskedAndNoMore(t *testing.T) {
 	c, f := call[Comparison](t, cs, "compare", args{"base": "20260101T000000Z-run-1", "heads": []string{"20260101T000000Z-run-1"}})
 	if f != nil || len(c.Heads) != 1 || len(c.Heads[0].Changes) != maxChanges {
 		t.Errorf("compare = %d heads, %v; want the changes cut to %d", len(c.Heads), f, maxChanges)
+	}
+}
+
+func TestProbeWithinBounds(t *testing.T) {
+	st := &stage{}
+	cs := connect(t, st, DefaultLimits(), nil)
+	got, f := call[Probes](t, cs, "probe", args{"target": "prod", "run": "20260101T000000Z-run-1", "probes": []string{"P4"}, "seconds": 1e9})
+	if f != nil || len(got.Results) != 20 || len(got.Results[0].Observed) > maxText+3 || got.Left.Requests != DefaultLimits().Requests-12 || st.limit != DefaultLimits().Duration {
+		t.Errorf("probe = %d results, left %+v, limit %v, %v", len(got.Results), got.Left, st.limit, f)
 	}
 }
 

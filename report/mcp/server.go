@@ -42,13 +42,11 @@ type Actions interface {
 	Analyze(ctx context.Context, dir string, slo []string) (a *archive.Analysis, page string, err error)
 	// Compare compares runs with the one in base, in order.
 	Compare(ctx context.Context, base string, heads []string) ([]Compared, error)
+	// Probe makes experiments on a target beside the run in dir, and returns how many requests
+	// were sent.
+	Probe(ctx context.Context, t *Target, dir string, probes []string, limit time.Duration) (p Probes, requests int, err error)
 	// Study carries out a study of a tunable target, and returns how many requests were sent.
 	Study(ctx context.Context, t *Target, o Order) (s Study, requests int, err error)
-}
-
-// Prober is an Actions that can carry out experiments.
-type Prober interface {
-	Probe(ctx context.Context, t *Target, probe string, limit time.Duration) (results []ProbeResult, requests int, err error)
 }
 
 // Order is what a study is asked for.
@@ -102,9 +100,7 @@ func New(c Config) (*sdk.Server, error) {
 	add(srv, "run", "Send load to a target for a while and say what limits it. Writes a run directory.", false, s.run)
 	add(srv, "analyze", "Analyse a run again, for example with other objectives.", false, s.analyze)
 	add(srv, "compare", "Say whether runs differ from a base, by how much, and how sure that is.", true, s.compare)
-	if _, ok := c.Actions.(Prober); ok {
-		add(srv, "probe", "Short experiments on a target that confirm or refute what may limit it.", false, s.probe)
-	}
+	add(srv, "probe", "Short experiments on a target that confirm or refute what a run of it points at. Analyze the run afterwards.", false, s.probe)
 	add(srv, "trial", "Put up to five proposals for a tunable target to the test: the default first, then each, then proof of the best by interleaved blocks and certification. Restarts the server, and restores it at the end.", false, s.trial)
 	add(srv, "tune", "Search the settings of a tunable target for a better configuration and prove it, by the protocol of the study file. Restarts the server, and restores it at the end.", false, s.tune)
 	return srv, nil
@@ -279,27 +275,44 @@ func (s *session) compare(ctx context.Context, in CompareInput) (Comparison, err
 	return Comparison{Base: in.Base, Heads: got, Left: s.budget.Left()}, nil
 }
 
+// probeTime is what experiments get where nothing is asked for.
+const probeTime = 2 * time.Minute
+
 func (s *session) probe(ctx context.Context, in ProbeInput) (Probes, error) {
 	t, err := s.target(in.Target)
 	if err != nil {
 		return Probes{}, err
+	}
+	dir, err := s.runDir(in.Run)
+	if err != nil {
+		return Probes{}, err
+	}
+	if !(in.Seconds >= 0) || len(in.Probes) > 16 {
+		return Probes{}, fault(BadInput, "seconds must not be negative, and at most 16 experiments", "")
 	}
 	if f := s.budget.begin("probe"); f != nil {
 		return Probes{}, f
 	}
 	sent := 0
 	defer func() { s.budget.end(sent) }()
-	left := s.budget.Left()
-	limit := min(s.c.Limits.Duration, time.Duration(left.Seconds*float64(time.Second)))
-	results, n, err := s.c.Actions.(Prober).Probe(ctx, t, in.Probe, limit)
+	limit := time.Duration(min(in.Seconds, 1e6) * float64(time.Second))
+	if limit == 0 {
+		limit = probeTime
+	}
+	limit = min(limit, s.c.Limits.Duration, time.Duration(s.budget.Left().Seconds*float64(time.Second)))
+	out, n, err := s.c.Actions.Probe(ctx, t, dir, in.Probes, limit)
 	sent = n
 	if err != nil {
 		return Probes{}, err
 	}
-	for i := range results {
-		results[i].Text = clip(results[i].Text, 600)
+	out.Run, out.Reason = in.Run, clip(out.Reason, maxText)
+	out.Results = out.Results[:min(len(out.Results), 20)]
+	for i := range out.Results {
+		r := &out.Results[i]
+		r.Expected, r.Observed = clip(r.Expected, maxText), clip(r.Observed, maxText)
 	}
-	return Probes{Target: t.Name, Results: results[:min(len(results), 20)], Left: s.budget.after(n)}, nil
+	out.Left = s.budget.after(n)
+	return out, nil
 }
 
 const maxProposals = 5

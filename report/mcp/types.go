@@ -57,10 +57,12 @@ type CompareInput struct {
 	Heads []string `json:"heads" jsonschema:"names of one to four runs"`
 }
 
-// ProbeInput asks for an experiment.
+// ProbeInput asks for experiments.
 type ProbeInput struct {
-	Target string `json:"target" jsonschema:"name of a target"`
-	Probe  string `json:"probe,omitempty" jsonschema:"id of one experiment, such as p4; empty for those that suit the target"`
+	Target  string   `json:"target" jsonschema:"name of the target that the run was of"`
+	Run     string   `json:"run" jsonschema:"name of the run whose findings to test; no experiment offers more load than it did"`
+	Probes  []string `json:"probes,omitempty" jsonschema:"ids of experiments, such as P4; default those that tell most"`
+	Seconds float64  `json:"seconds,omitempty" jsonschema:"most time for all of them; default 120"`
 }
 
 // ProposalInput is a configuration with what its author commits to.
@@ -214,14 +216,17 @@ type Source struct {
 
 // Probes is what experiments found.
 type Probes struct {
-	Target  string        `json:"target"`
+	Run     string        `json:"run"`
 	Results []ProbeResult `json:"results"`
+	Reason  string        `json:"reason,omitempty" jsonschema:"why experiments are missing"`
 	Left    Left          `json:"left"`
 }
 
 // ProbeResult is one experiment.
 type ProbeResult struct {
-	Probe   string `json:"probe"`
-	Verdict string `json:"verdict"`
-	Text    string `json:"text"`
+	Probe    string `json:"probe"`
+	Cause    string `json:"cause,omitempty" jsonschema:"what it is about"`
+	Answer   string `json:"answer" jsonschema:"confirmed, refuted or untested"`
+	Expected string `json:"expected"`
+	Observed string `json:"observed"`
 }

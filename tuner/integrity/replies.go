@@ -6,7 +6,7 @@ import "fmt"
 // reply, but for rounding.
 func (c *Check) model(s *sides) finding {
 	const (
-		floor   = 0.6 // of the default's agreement with itself
+		floor   = 0.7 // of the default's agreement with itself
 		useless = 0.5
 	)
 	same, asked := 0, 0
