@@ -105,7 +105,7 @@ func newFaults() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFaultsList(), newFaultsRun())
+	cmd.AddCommand(newFaultsList(), newFaultsRun(), newFaultsServe())
 	return cmd
 }
 
@@ -124,16 +124,28 @@ func newFaultsList() *cobra.Command {
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\n", c.ID, cause, c.Name)
 			}
+			for _, id := range faults.Pairs() {
+				a, b, _ := strings.Cut(id, "+")
+				fmt.Fprintf(w, "%s\t%s\t%s\n", id, causeOf(a)+", "+causeOf(b), "both at once")
+			}
 			return w.Flush()
 		},
 	}
+}
+
+// causeOf is the cause of a condition of the suite.
+func causeOf(id string) string {
+	c, err := faults.Lookup(id)
+	if err != nil {
+		return ""
+	}
+	return c.Cause
 }
 
 func newFaultsRun() *cobra.Command {
 	var out, severity string
 	var seed uint64
 	var duration time.Duration
-	severities := map[string]faults.Severity{"low": faults.Low, "mid": faults.Mid, "high": faults.High}
 	cmd := &cobra.Command{
 		Use:   "run ID",
 		Short: "play a condition offline into a run directory, and diagnose it",
@@ -144,16 +156,13 @@ func newFaultsRun() *cobra.Command {
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed")
 	cmd.Flags().DurationVar(&duration, "duration", 90*time.Second, "simulated time")
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
-		s, ok := severities[severity]
+		s, ok := severities()[severity]
 		if !ok {
 			return withCode(exitUsage, fmt.Errorf("--severity %q: use low, mid or high", severity))
 		}
-		if _, err := faults.Lookup(argv[0]); err != nil {
-			return withCode(exitUsage, fmt.Errorf("%w\nTry: inferencebench sim faults list", err))
-		}
 		run, err := faults.Play(cmd.Context(), argv[0], faults.Options{Severity: s, Seed: seed, Duration: duration})
 		if err != nil {
-			return err
+			return withCode(exitUsage, fmt.Errorf("%w\nTry: inferencebench sim faults list", err))
 		}
 		dir := filepath.Join(out, fmt.Sprintf("fault-%s-%s-%d", argv[0], severity, seed))
 		if err := run.Write(dir); err != nil {
