@@ -1,12 +1,12 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/goccy/go-yaml"
 
@@ -14,7 +14,7 @@ import (
 )
 
 // second starts another process of this program with the same campaign and returns how to
-// wait for it. Its campaign file is removed afterwards; keys stay in the environment.
+// wait for it. The campaign goes through a pipe, so that headers and keys reach no file.
 func (p *prober) second(ctx context.Context, c *campaign.Config) (wait func() error, err error) {
 	own := *c
 	own.Name += "-second"
@@ -23,17 +23,11 @@ func (p *prober) second(ctx context.Context, c *campaign.Config) (wait func() er
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(own.Out, 0o755); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(own.Out, ".second.yaml")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, p.Self, "run", path, "--quiet")
+	cmd := exec.CommandContext(ctx, p.Self, "run", "/dev/stdin", "--quiet")
+	cmd.Stdin = bytes.NewReader(text)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
+		return nil, err
 	}
 	return func() error {
 		err := cmd.Wait()
@@ -43,6 +37,6 @@ func (p *prober) second(ctx context.Context, c *campaign.Config) (wait func() er
 		if err != nil {
 			err = fmt.Errorf("the second load generator: %w", err)
 		}
-		return errors.Join(err, os.Remove(path))
+		return err
 	}, nil
 }
