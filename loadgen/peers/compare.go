@@ -21,7 +21,7 @@ import (
 // closed loop's streams are open together.
 var (
 	atRate = null.Shape{Chunks: 50, Gap: 10 * time.Millisecond, First: 50 * time.Millisecond}
-	atOnce = null.Shape{Chunks: 20, Gap: 250 * time.Millisecond, First: 250 * time.Millisecond}
+	atOnce = null.Shape{Chunks: 20, Gap: 150 * time.Millisecond, First: 150 * time.Millisecond}
 )
 
 // outcome is one run of one client.

@@ -12,7 +12,7 @@ func oursRead(dir string) (reported, error) {
 		Metrics []struct {
 			ID, Scope string
 			N         int
-			Stats     map[string]struct{ Value, Sample *float64 }
+			Stats     map[string]struct{ Sample *float64 }
 		}
 	}
 	if err := one(filepath.Join(dir, "*", "analysis.json"), &a); err != nil {
@@ -20,7 +20,9 @@ func oursRead(dir string) (reported, error) {
 	}
 	var r reported
 	for _, m := range a.Metrics {
-		p50, p99 := m.Stats["p50"].Value, m.Stats["p99"].Value
+		// The plain quantile of the sample, as the others report it: the value itself is
+		// withheld where there are too few requests for it.
+		p50, p99 := m.Stats["p50"].Sample, m.Stats["p99"].Sample
 		if m.Scope != "all" || p50 == nil || p99 == nil {
 			continue
 		}
