@@ -54,8 +54,8 @@ func (a *mcpActions) Probe(ctx context.Context, t *mcp.Target, dir string, probe
 	sent := 0
 	for _, x := range done.Probes {
 		out.Results = append(out.Results, mcp.ProbeResult{Probe: x.Probe, Cause: x.Cause, Answer: x.Answer, Expected: x.Expected, Observed: x.Observed})
-		for i, arm := range x.Arms {
-			if i > 0 { // the first is the run's own
+		for _, arm := range x.Arms {
+			if arm.Run != "" { // the run's own load has none
 				sent += arm.OK + arm.Failed
 			}
 		}
