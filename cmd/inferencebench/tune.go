@@ -26,8 +26,8 @@ no search has seen. "Keep the default" is an answer.
 Without arguments it tunes the simulated engine in this program in under three minutes: a
 demonstration. Behind -- stands the launch command of your server; it is started and
 stopped by this program, and the configuration of before is restored at the end, whatever
-happens. Without a command nothing is changed: the default is measured, and what would
-be tried is printed.
+happens. Without a command nothing is measured and nothing is changed: what would be tried
+is printed.
 
 A study that was stopped goes on with --resume FOLDER. A study file holds everything that a
 flag can say; ` + "`inferencebench init --study`" + ` writes one with comments. Flags win over the file.`
