@@ -21,6 +21,12 @@ type Launch struct {
 	Ignored []string
 }
 
+// Frontend is the cost of the API server as the launch has it: --api-server-count processes
+// share the work of the default one evenly.
+func (l Launch) Frontend() FrontendCost {
+	return DefaultFrontend.Times(1 / float64(max(1, l.APIServers)))
+}
+
 // ParseFlags reads launch arguments under vLLM's names, such as
 //
 //	serve meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 64 --no-enable-prefix-caching

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -70,4 +71,23 @@ func FuzzParseFlags(f *testing.F) {
 			t.Fatalf("ParseFlags(%q) starts with %d KV blocks", s, mem.Blocks)
 		}
 	})
+}
+
+func TestAPIServersShareTheFrontend(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		argv []string
+		want time.Duration
+	}{
+		{"one unless told", nil, DefaultFrontend.PerRequest},
+		{"four take a quarter each", []string{"--api-server-count", "4"}, DefaultFrontend.PerRequest / 4},
+	} {
+		l, err := ParseFlags(row.argv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Frontend().PerRequest; got != row.want {
+			t.Errorf("%s: %v a request; want %v", row.name, got, row.want)
+		}
+	}
 }

@@ -53,7 +53,7 @@ func newSim() *cobra.Command {
 			return withCode(exitUsage, usageError{cmd: cmd, err: err})
 		}
 		l.Config.Seed = seed
-		c.Sim, c.ModelName, c.Key, c.Replicas = l.Config, l.ModelName, l.Key, l.Replicas
+		c.Sim, c.ModelName, c.Key, c.Replicas, c.Frontend = l.Config, l.ModelName, l.Key, l.Replicas, l.Frontend()
 		c.Answers = evals.Own(seed).Answer
 		if startUp {
 			c.StartUp = l.Config.StartUp()

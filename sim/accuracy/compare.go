@@ -124,7 +124,7 @@ func Engine(r Row) (sim.Config, error) {
 	}
 	cfg := sim.Config{
 		GPU: gpu, Model: model, TensorParallel: r.TP, EnablePrefixCaching: sim.Off,
-		MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, GPUMemoryUtilization: 0.9,
+		MaxNumSeqs: 1024, MaxNumBatchedTokens: budget(r), GPUMemoryUtilization: 0.9,
 	}
 	if r.Precision != "bf16" {
 		cfg.Quantization = r.Precision
@@ -152,6 +152,19 @@ func Engine(r Row) (sim.Config, error) {
 		return cfg, err
 	}
 	return cfg, nil
+}
+
+// budget is the token budget of an iteration, which the table does not state. The rules by
+// which the project that published it writes configurations of TensorRT-LLM to be measured
+// set max_num_tokens to the batch size, the prompt and 1,500 more, in whole blocks of 32
+// (ai-dynamo/aiconfigurator, generator/rule_plugin/trtllm.rule). The other engines keep a
+// budget common among them.
+func budget(r Row) int {
+	if r.Backend != "trtllm" {
+		return 8192
+	}
+	const spare, block = 1500, 32
+	return (r.Concurrency + r.Input + spare + block - 1) / block * block
 }
 
 // gate refuses what no device can do: more than 0.9 of the peak arithmetic or 1.05 of the

@@ -89,7 +89,7 @@ func llama8(p Point) bool {
 	return strings.Contains(p.Model, "Llama-3.1-8B") && p.Precision == "bf16"
 }
 
-// Print writes the table and, below it, the refused rows.
+// Print writes the table and, below it, the refused rows and the plateaus.
 func Print(w io.Writer, points []Point) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "rows\tTPOT error\tbias\tP90\tTTFT error\tbias\t  group\t")
@@ -101,19 +101,32 @@ func Print(w io.Writer, points []Point) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	refused := map[string]int{}
+	if err := list(w, points, "not compared", func(p Point) string { return p.Refused }); err != nil {
+		return err
+	}
+	return list(w, points, "plateau", func(p Point) string {
+		if p.Refused != "" || !p.Plateau {
+			return ""
+		}
+		return fmt.Sprintf("half or twice the GPUs serve it within 10 %% as fast; measured %.2f ms a token, simulated %.2f ms", p.TPOT, p.SimTPOT)
+	})
+}
+
+// list writes a sorted line for every point of which why says something.
+func list(w io.Writer, points []Point, heading string, why func(Point) string) error {
+	seen := map[string]bool{}
 	for _, p := range points {
-		if p.Refused != "" {
-			refused[fmt.Sprintf("%s, %s TP%d, %d/%d, concurrency %d: %s", p.Model, p.Backend, p.TP, p.Input, p.Output, p.Concurrency, p.Refused)]++
+		if reason := why(p); reason != "" {
+			seen[fmt.Sprintf("%s: %s %s, %s TP%d, %d/%d, concurrency %d: %s", heading, p.Model, p.Precision, p.Backend, p.TP, p.Input, p.Output, p.Concurrency, reason)] = true
 		}
 	}
-	keys := make([]string, 0, len(refused))
-	for k := range refused {
-		keys = append(keys, k)
+	lines := make([]string, 0, len(seen))
+	for line := range seen {
+		lines = append(lines, line)
 	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		if _, err := fmt.Fprintf(w, "not compared: %s\n", k); err != nil {
+	sort.Strings(lines)
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
