@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -247,7 +248,10 @@ func (w *Writer) broken(name string, err error) {
 	a := w.files[name]
 	a.bad = true
 	_ = a.f.Truncate(a.good)
-	w.fail(fmt.Errorf("%s: %w", filepath.Join(w.dir, name), err))
+	if pe, ok := errors.AsType[*fs.PathError](err); ok { // it names the file too
+		err = pe.Err
+	}
+	w.fail(fmt.Errorf("write %s: %w", filepath.Join(w.dir, name), err))
 }
 
 // Close writes what is queued, then the final manifest with the record counts, and

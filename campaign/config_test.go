@@ -101,3 +101,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A field in the wrong place is told where it belongs, and not corrected to itself.
+func TestMisplacedFieldsAreToldTheirPlace(t *testing.T) {
+	for _, row := range []struct{ name, in, want string }{
+		{"of a list, at the top", "concurrency: 4\n", `"concurrency" does not belong here; it is a field of scenario, phases`},
+		{"of the top, in a group", "target:\n  seed: 1\n", `"seed" does not belong here; it is a field of`},
+		{"of nowhere, misspelt", "phasess: []\n", `did you mean "phases"`},
+	} {
+		path := filepath.Join(t.TempDir(), "c.yaml")
+		if err := os.WriteFile(path, []byte(row.in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load(path); err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v; want one line with %q", row.name, err, row.want)
+		}
+	}
+}

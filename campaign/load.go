@@ -125,7 +125,9 @@ func fileError(kind, path string, err error, into any) error {
 	fe := &FileError{Path: path, Line: tok.Position.Line, Column: tok.Position.Column, Message: ye.GetMessage()}
 	if _, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
 		fe.Message = fmt.Sprintf("unknown field %q", tok.Value)
-		if near := nearest(tok.Value, fieldNames(reflect.TypeOf(into))); near != "" {
+		if in := groupsOf(tok.Value, reflect.TypeOf(into)); len(in) > 0 {
+			fe.Message = fmt.Sprintf("%q does not belong here; it is a field of %s", tok.Value, strings.Join(in, ", "))
+		} else if near := nearest(tok.Value, fieldNames(reflect.TypeOf(into))); near != "" {
 			fe.Message += fmt.Sprintf("; did you mean %q?", near)
 		} else {
 			fe.Message += "; " + initHint(kind)
@@ -196,6 +198,37 @@ func fieldNames(t reflect.Type) []string {
 	}
 	walk(t)
 	return names
+}
+
+// groupsOf returns where a field of this name may stand: the dotted paths of the groups that
+// have it, and "the top level".
+func groupsOf(name string, t reflect.Type) []string {
+	var out []string
+	var walk func(t reflect.Type, path string)
+	walk = func(t reflect.Type, path string) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for f := range t.Fields() {
+			tag := f.Tag.Get("yaml")
+			if tag == "" {
+				continue
+			}
+			if tag == name {
+				group := path
+				if group == "" {
+					group = "the top level"
+				}
+				out = append(out, group)
+			}
+			walk(f.Type, strings.TrimPrefix(path+"."+tag, "."))
+		}
+	}
+	walk(t, "")
+	return out
 }
 
 // nearest returns the known name that is at most two edits away from s, or "".
