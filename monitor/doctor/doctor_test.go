@@ -157,3 +157,15 @@ func TestMoreStreamsNeedMoreFiles(t *testing.T) {
 		t.Errorf("open files: %+v; want no OK for a trillion streams", c)
 	}
 }
+
+// What a server calls its models cannot steer the terminal.
+func TestReportIsPlainText(t *testing.T) {
+	var b strings.Builder
+	r := Report{Server: archive.Server{URL: "http://h"}, Models: []string{"\x1b[31mred\x1b]0;title\a\u202e\xff"}}
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.ContainsAny(got, "\x1b\a\u202e") || !strings.Contains(got, "red") || !strings.Contains(got, "\n") {
+		t.Errorf("the report is %q; want the name without control characters", got)
+	}
+}

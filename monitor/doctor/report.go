@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/inferencebench/inferencebench/archive"
 )
@@ -146,6 +147,17 @@ func (r *Report) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  - %s\n", q)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, shown(b.String()))
 	return err
+}
+
+// shown is a page for a terminal: what the server says in it, such as the names of its
+// models, cannot move the cursor, colour text or turn its direction.
+func shown(page string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029') {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(page, "\uFFFD"))
 }
