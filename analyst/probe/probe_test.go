@@ -36,7 +36,7 @@ func TestEveryCauseHasAnExperiment(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	seen := func(ttft, tpot, kv float64) probe.Seen {
-		return probe.Seen{OK: 50, TTFT: some(ttft), TPOT: some(tpot), KV: some(kv), Requests: some(4), Running: some(10)}
+		return probe.Seen{OK: 50, TTFT: some(ttft), TPOT: some(tpot), KV: some(kv), KVMax: some(kv), Requests: some(4), Running: some(10)}
 	}
 	for _, c := range []struct {
 		why, id   string

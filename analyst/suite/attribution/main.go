@@ -101,7 +101,7 @@ func write(ctx context.Context, path string) error {
 	}
 	played := 0
 	both := suite.Jobs(faults.Pairs(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{301})
-	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{302})
+	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{303})
 	r := suite.Results{
 		Pairs: run("two faults", both),
 		Probed: suite.RunProbed(ctx, probes, runtime.GOMAXPROCS(0), func() {
@@ -113,7 +113,7 @@ func write(ctx context.Context, path string) error {
 		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{301})),
 		Healthy:  run("healthy", suite.Jobs([]string{"F00"}, suite.Held(), []faults.Severity{faults.Mid}, seeds)),
 		Withheld: run("withheld", withheld),
-		Seeds:    "1, middle severity", HeldSeeds: "301, all severities; healthy runs 501 to 517; with probes 302",
+		Seeds:    "1, middle severity", HeldSeeds: "301, all severities; healthy runs 501 to 517; with probes 303",
 	}
 	var b bytes.Buffer
 	if err := r.Markdown(&b); err != nil {
