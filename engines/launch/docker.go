@@ -28,35 +28,33 @@ func Containerise(argv []string, name string, run Run) ([]string, *Container) {
 		return argv, nil
 	}
 	c := &Container{Program: argv[0], Name: name, run: run}
-	out := []string{argv[0], "run"}
-	named, removed := false, false
 	rest := argv[2:]
-	for i, w := range rest {
-		if !strings.HasPrefix(w, "-") && (i == 0 || !takesValue(rest[i-1])) {
-			break // the image: what follows belongs to the server
-		}
+	image := 0 // where the image stands: what follows it belongs to the server
+	for image < len(rest) && (strings.HasPrefix(rest[image], "-") || image > 0 && takesValue(rest[image-1])) {
+		image++
+	}
+	flags, named, removed := []string{}, false, false
+	for i, w := range rest[:image] {
 		switch {
-		case w == "--name" && i+1 < len(rest):
+		case w == "-d", w == "--detach", strings.HasPrefix(w, "--detach="):
+			continue // in the foreground its output and its end are seen
+		case w == "--name" && i+1 < image:
 			c.Name, named = rest[i+1], true
 		case strings.HasPrefix(w, "--name="):
 			c.Name, named = strings.TrimPrefix(w, "--name="), true
 		case w == "--rm":
 			removed = true
 		}
+		flags = append(flags, w)
 	}
+	out := []string{argv[0], "run"}
 	if !named {
 		out = append(out, "--name", name)
 	}
 	if !removed {
 		out = append(out, "--rm")
 	}
-	for _, w := range rest {
-		if w == "-d" || w == "--detach" {
-			continue // in the foreground its output and its end are seen
-		}
-		out = append(out, w)
-	}
-	return out, c
+	return slices.Concat(out, flags, rest[image:]), c
 }
 
 // takesValue reports whether a flag of docker run is followed by a value of its own.

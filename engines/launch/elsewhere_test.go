@@ -42,6 +42,8 @@ func TestContainerise(t *testing.T) {
 		{"a name is given and the container vanishes", "docker run --gpus all -p 8000:8000 vllm/vllm-openai --model m", "docker run --name ib1 --rm --gpus all -p 8000:8000 vllm/vllm-openai --model m", "ib1"},
 		{"a name that is there is kept, and it stays in the foreground", "podman run -d --rm --name mine img", "podman run --rm --name mine img", "mine"},
 		{"flags of the server are not those of docker", "docker run img --name other --rm", "docker run --name ib1 --rm img --name other --rm", "ib1"},
+		{"a detach with a value is one too", "docker run --detach=true img", "docker run --name ib1 --rm img", "ib1"},
+		{"a -d of the server stays", "docker run -p 1:1 img serve -d 5 --rm", "docker run --name ib1 --rm -p 1:1 img serve -d 5 --rm", "ib1"},
 		{"another command is left alone", "vllm serve m", "vllm serve m", ""},
 	} {
 		r := &recorder{}
@@ -80,7 +82,7 @@ func TestQuote(t *testing.T) {
 	if err != nil {
 		t.Skip("no POSIX shell here")
 	}
-	for _, word := range []string{"plain", "", "two words", "$(id)", "`id`", "a'b", `a"b`, "x;y|z&", "*", "~", "a\nb", "-n", "#c", `back\slash`, "é"} {
+	for _, word := range []string{"plain", "", "two words", "$(id)", "`id`", "a'b", `a"b`, "x;y|z&", "*", "~", "a\nb", "-n", "=x", "#c", `back\slash`, "é"} {
 		out, err := exec.Command(sh, "-c", "printf %s "+launch.Quote(word)).Output()
 		if word == "-n" { // printf of some shells reads it as a flag
 			continue

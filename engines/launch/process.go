@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,6 +77,7 @@ type Process struct {
 	asked   atomic.Bool // Stop was called
 	starved atomic.Bool // the memory guard stopped it
 	ready   atomic.Bool
+	halted  sync.Once
 }
 
 // Start starts a server and waits until it is ready. A server that does not get there is a
@@ -285,6 +287,7 @@ func (p *Process) guard() {
 			if have, err := p.machine.Available(); err == nil && have < p.spec.MinMemory {
 				p.starved.Store(true)
 				_ = signalGroup(p.pid, true)
+				p.halt()
 				return
 			}
 		}
@@ -343,19 +346,28 @@ func quote(line string) string {
 	return fmt.Sprintf("; it wrote: %q", line)
 }
 
+// halt asks the server to stop in its own way, once. It does so also where the process is
+// gone: a container outlives the program that started it.
+func (p *Process) halt() {
+	p.halted.Do(func() {
+		if p.spec.Halt == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*p.spec.Grace+10*time.Second)
+		defer cancel()
+		_ = p.spec.Halt(ctx, p.spec.Grace) // the process is ended whatever comes of it
+	})
+}
+
 // Stop ends the server and everything that it started: politely, and after the grace by
 // force. It returns when they are gone, and may be called again.
 func (p *Process) Stop() {
 	p.asked.Store(true)
+	p.halt()
 	select {
 	case <-p.ended:
 		return
 	default:
-	}
-	if p.spec.Halt != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*p.spec.Grace+10*time.Second)
-		_ = p.spec.Halt(ctx, p.spec.Grace) // the process is ended whatever comes of it
-		cancel()
 	}
 	_ = signalGroup(p.pid, false)
 	select {

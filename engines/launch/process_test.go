@@ -258,3 +258,22 @@ func TestCancelledStart(t *testing.T) {
 		t.Errorf("error = %v; want context.Canceled", err)
 	}
 }
+
+// What stops in its own way is asked to also where the process that started it is gone.
+func TestHaltAfterTheEnd(t *testing.T) {
+	s, asked := spec(t, "serves"), 0
+	s.Halt = func(context.Context, time.Duration) error { asked++; return nil }
+	p, err := launch.Start(t.Context(), s, machine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.Get(s.Base + "/die"); err == nil {
+		resp.Body.Close()
+	}
+	await(t, p)
+	p.Stop()
+	p.Stop()
+	if asked != 1 {
+		t.Errorf("asked to stop %d times; want once", asked)
+	}
+}

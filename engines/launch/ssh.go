@@ -23,7 +23,7 @@ func Over(ssh, env, argv []string) []string {
 
 // Quote is a word as a POSIX shell must be given it to see that word and nothing else.
 func Quote(word string) string {
-	if word != "" && strings.IndexFunc(word, func(r rune) bool {
+	if word != "" && word[0] != '=' && strings.IndexFunc(word, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=/.,:@%", r))
 	}) < 0 {
 		return word
