@@ -73,24 +73,16 @@ const unseen = "What the answer needs was not observed."
 // fell judges a figure that falls if the cause is the limit: to at most yes of what it was,
 // and not if it stays above no of it.
 func fell(what string, of func(Seen) archive.Opt[float64], yes, no float64) func([]Seen) (string, string) {
-	return func(s []Seen) (string, string) {
-		r, ok := ratio(of(s[0]), of(s[1]))
-		if !ok {
-			return Untested, unseen
-		}
-		text := fmt.Sprintf("%s went from %s to %s.", what, figure(of(s[0])), figure(of(s[1])))
-		switch {
-		case r <= yes:
-			return Confirmed, text
-		case r >= no:
-			return Refuted, text
-		}
-		return Untested, text + " That is between the two."
-	}
+	return moved(what, of, func(r float64) bool { return r <= yes }, func(r float64) bool { return r >= no })
 }
 
 // rose judges a figure that grows if the cause is the limit.
 func rose(what string, of func(Seen) archive.Opt[float64], yes, no float64) func([]Seen) (string, string) {
+	return moved(what, of, func(r float64) bool { return r >= yes }, func(r float64) bool { return r <= no })
+}
+
+// moved judges a figure by the ratio of what it became to what it was.
+func moved(what string, of func(Seen) archive.Opt[float64], yes, no func(ratio float64) bool) func([]Seen) (string, string) {
 	return func(s []Seen) (string, string) {
 		r, ok := ratio(of(s[0]), of(s[1]))
 		if !ok {
@@ -98,9 +90,9 @@ func rose(what string, of func(Seen) archive.Opt[float64], yes, no float64) func
 		}
 		text := fmt.Sprintf("%s went from %s to %s.", what, figure(of(s[0])), figure(of(s[1])))
 		switch {
-		case r >= yes:
+		case yes(r):
 			return Confirmed, text
-		case r <= no:
+		case no(r):
 			return Refuted, text
 		}
 		return Untested, text + " That is between the two."
@@ -210,7 +202,7 @@ func All() []Probe {
 			judge: either(fell("the 99th percentile of the gaps over their median", stalls, 0.67, 0.9),
 				fell("the 99th percentile of the gaps in ms", func(s Seen) archive.Opt[float64] { return s.ITL99 }, 0.67, 0.95))},
 		{ID: "P9", Cause: attribute.Frontend, Title: "less for the front end to do",
-			Expected: "With two API servers, or at a third of the load, the time outside the scheduler falls by a third or more.",
+			Expected: "At a third of the load, the time outside the scheduler falls by a third or more, or tokens no longer come in bursts.",
 			Arms:     one(Arm{Name: "a third of the load", Load: 1.0 / 3}),
 			judge:    either(fell("the time to first token outside the scheduler in ms", frontGap, 0.67, 0.9), bursts)},
 		{ID: "P10", Cause: attribute.Queueing, Title: "80 % of the load",

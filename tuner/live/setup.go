@@ -160,6 +160,7 @@ func (s *Setup) explore(env Environment) error {
 	opt := space.Options{Settings: launch.Set(f.Command, s.Adapter.Knobs), Supported: env.Supported}
 	if env.Help != nil && opt.Supported == nil && !f.Simulate && len(f.Command) > 0 {
 		opt.Supported = supported(env.Help(f.Command), s.Adapter.Knobs)
+		s.leftOut(opt.Supported, env.Log)
 	}
 	if len(f.Knobs) > 0 {
 		opt.Narrow = f.Knobs
@@ -173,6 +174,23 @@ func (s *Setup) explore(env Environment) error {
 		return fmt.Errorf("%w: no knob of %s has values to try; name some with --knobs", ErrNothingToTune, s.Adapter.Name)
 	}
 	return nil
+}
+
+// leftOut says which of the flags worth a search the installed server's help does not name:
+// they are not tried. One that the user asked for is an error of the space.
+func (s *Setup) leftOut(known func(flag string) bool, log *slog.Logger) {
+	if known == nil || log == nil || len(s.File.Knobs) > 0 {
+		return
+	}
+	var names []string
+	for i := range s.Adapter.Knobs {
+		if k := &s.Adapter.Knobs[i]; len(k.Search) > 0 && !known(k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	if len(names) > 0 {
+		log.Warn("the server's --help does not name these flags, so they are not tried", "flags", strings.Join(names, " "))
+	}
 }
 
 // launchable reports whether a launch command can set a knob.
