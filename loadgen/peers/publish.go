@@ -117,7 +117,8 @@ func publish(ctx context.Context, o *options, all []tool, missing []string, done
 	}
 	o.truthRow(&b, done)
 	p("\nThe errors are the client's reported quantile less the server's own: TTFT from the arrival of a request to its first")
-	p("chunk, ITL between the chunks of a stream. guidellm reports ITL as each request's mean, and is compared with that. CPU a")
+	p("chunk, ITL between the chunks of a stream. Every client's TTFT counts from its own send; ours is `ttft_service`, not the")
+	p("TTFT from the due time that reports lead with. guidellm reports ITL as each request's mean, and is compared with that. CPU a")
 	p("1,000 chunks counts all of a client's processes from the first arrival to the last chunk; CPU in all has the start and the")
 	p("report as well. Memory is the proportional set size of all processes. A Poisson process has a gap CV and a dispersion")
 	p("index of 1; %d arrivals leave about ±%.2f and ±%.2f of chance, and ±%.2f in the rate: each client draws its own.\n", o.requests, 2/math.Sqrt(float64(o.requests)), 2*math.Sqrt(2/(float64(o.requests)/o.rate/0.2)), 2/math.Sqrt(float64(o.requests)))
