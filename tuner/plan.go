@@ -159,12 +159,16 @@ func (p *planner) search(h []Trial) (*Step, string) {
 			return nil, "the search found nothing else that is worth a trial"
 		}
 		for _, q := range all {
-			if p.launchable(h, &q) == nil {
+			if q, ok := p.provable(h, q); ok && p.launchable(h, &q) == nil {
 				return &Step{Role: RoleSearch, Proposal: q, Load: Load{Rung: q.Rung}}, ""
 			}
 		}
 	}
-	return nil, "nothing that the search proposes may be launched"
+	why := "nothing that the search proposes may be launched"
+	if alone := p.leftAlone(h); alone != "" {
+		why += "; " + alone
+	}
+	return nil, why
 }
 
 // launchable returns why a proposal must not be measured, or nil.

@@ -32,6 +32,9 @@ type Result struct {
 	// Certifications those of them that came as far.
 	Candidates     []Acceptance    `json:"candidates,omitempty"`
 	Certifications []Certification `json:"certifications,omitempty"`
+	// LeftAlone is one sentence about knobs that were not tried, since nothing that this study
+	// measures could prove them; "" where there are none.
+	LeftAlone string `json:"left_alone,omitempty"`
 	// Trials is the whole history.
 	Trials []Trial `json:"-"`
 	// Shifts are the changes of the machine that re-measured incumbents showed.
@@ -77,6 +80,7 @@ func (p *planner) result(h []Trial, why string) *Result {
 		r.Decision = NoBaseline
 		return r
 	}
+	r.LeftAlone = p.leftAlone(h)
 	if len(searched(h)) == len(h) {
 		return r
 	}

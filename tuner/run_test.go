@@ -122,6 +122,28 @@ func (r refuse) Judge(_, challenger []tuner.Trial) []tuner.Verdict {
 	return []tuner.Verdict{{Check: "test", Passed: archive.Some(!bad), Message: "because"}}
 }
 
+// A knob that may change the answers is not tried where the load scores too few items to
+// prove it; what else its proposal sets is.
+func TestRiskyKnobsAreLeftAlone(t *testing.T) {
+	s := study()
+	s.QualityKnobs = []string{"risky"}
+	both := config("a=1", "risky=1")
+	b := bench(map[string]tunertest.Truth{both.Key(): {Gain: 0.4}, "a=1": {Gain: 0.2}})
+	b.Items = 5
+	r := run(t, s, b, list(both, config("risky=1")), tuner.Options{})
+	if r.Decision != tuner.Change || r.Config.Key() != "a=1" {
+		t.Errorf("decision %s %v (%s), want a=1", r.Decision, r.Config, r.Reason)
+	}
+	for _, key := range b.Log {
+		if strings.Contains(key, "risky") {
+			t.Errorf("%s was launched", key)
+		}
+	}
+	if want := "risky may change the answers, and to show that they do not takes"; !strings.HasPrefix(r.LeftAlone, want) {
+		t.Errorf("left alone: %q, want %q…", r.LeftAlone, want)
+	}
+}
+
 // The order of a study: the default first, ABBA blocks of equal load, clean relaunches and
 // held-out orders at the end.
 func TestStudyKeepsTheOrder(t *testing.T) {

@@ -179,9 +179,15 @@ func (a *mcpActions) Study(ctx context.Context, t *mcp.Target, o mcp.Order) (mcp
 			a.log.Warn("study", "err", err)
 		}
 	}()
+	if len(o.Proposals) > 0 {
+		env.Learn, env.Watch = nil, nil // what is measured is given
+	}
 	setup, err := live.Prepare(dir, file, env)
 	if err != nil {
 		return s, 0, typed(ctx, withCode(exitUsage, err))
+	}
+	if setup.ReadOnly != "" {
+		return s, 0, &mcp.Fault{Code: mcp.ReadOnly, Message: t.Name + " is not changed: " + setup.ReadOnly}
 	}
 	if len(o.Proposals) > 0 {
 		given, err := propose.NewGiven(setup.Space, o.Proposals)

@@ -26,8 +26,8 @@ no search has seen. "Keep the default" is an answer.
 Without arguments it tunes the simulated engine in this program in under three minutes: a
 demonstration. Behind -- stands the launch command of your server; it is started and
 stopped by this program, and the configuration of before is restored at the end, whatever
-happens. Without a command nothing is measured and nothing is changed: what would be tried
-is printed.
+happens. Without a command, and with --production, nothing is changed: the server is measured
+once as it is, and changes are suggested with their reasons.
 
 A study that was stopped goes on with --resume FOLDER. A study file holds everything that a
 flag can say; ` + "`inferencebench init --study`" + ` writes one with comments. Flags win over the file.`
@@ -86,17 +86,25 @@ func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) (err er
 		}
 		return dryRun(ctx, setup, dir, o.out)
 	}
+	var told map[string]string
+	if readOnly(file) {
+		lookOnly(file)
+		if told, err = recognise(ctx, file, os.Getenv); err != nil {
+			return err
+		}
+	}
 	view := newTuneView(o, file)
 	env, others, err := environment(ctx, dir, file, o)
 	if err != nil {
 		return err
 	}
+	env.Settings = told
 	defer func() { err = errors.Join(err, others.Close()) }()
 	setup, err := live.Prepare(dir, file, env)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	if setup.Bench == nil {
+	if setup.ReadOnly != "" {
 		return suggest(ctx, setup, dir, o)
 	}
 	return study(ctx, setup, dir, view, o)
@@ -104,6 +112,9 @@ func tune(ctx context.Context, file *live.File, f *tuneFlags, o *output) (err er
 
 // study runs a study from where its journal stands, and writes its answer.
 func study(ctx context.Context, setup *live.Setup, dir string, view *tuneView, o *output) error {
+	if setup.ReadOnly != "" {
+		return withCode(exitUsage, fmt.Errorf("nothing may be changed: %s", setup.ReadOnly))
+	}
 	header, err := journal.NewHeader(setup.Study, setup.Strategy.Name())
 	if err != nil {
 		return err
@@ -113,7 +124,7 @@ func study(ctx context.Context, setup *live.Setup, dir string, view *tuneView, o
 		return withCode(exitUsage, err)
 	}
 	defer j.Close()
-	if err := writeJSON(filepath.Join(dir, live.FileFile), setup.File); err != nil {
+	if err := writeJSON(filepath.Join(dir, live.FileFile), setup.File.Record()); err != nil {
 		return err
 	}
 	view.start(setup, dir, j)

@@ -43,6 +43,8 @@ type tuneFlags struct {
 	name, out, resume, metrics string
 	integrity                  string
 	dryRun, simulate           bool
+	production                 bool
+	gpu, modelConfig           string
 	launcher, sshHost          string
 	workload, namespace, pod   string
 	agents                     campaign.Agents
@@ -55,6 +57,9 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	s.StringVarP(&f.url, "url", "u", "", "server under test, where the launch command makes it listen")
 	s.StringVarP(&f.model, "model", "m", "", "model name to send; default: the only one that the server lists")
 	s.StringVar(&f.keyEnv, "key-env", "", "environment variable with the bearer key")
+	s.BoolVar(&f.production, "production", false, "users depend on this server: it is measured once under a small load, and nothing is changed")
+	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm; default: this machine's, where the server runs here")
+	s.StringVar(&f.modelConfig, "model-config", "", "the model's config.json or GGUF file, where its name does not tell its shape")
 	s.StringVar(&f.engine, "engine", "", "adapter whose knobs are tuned, such as vllm; default: by the launch command")
 	s.StringArrayVar(&f.knobs, "knobs", nil, "a knob that may be changed, with values or without, such as '--max-num-seqs=64,128'; repeatable; default: all that the adapter has values for")
 	s.StringVar(&f.strategy, "strategy", "", "search: "+strings.Join(live.Strategies(), ", ")+"; default loop")
@@ -153,6 +158,9 @@ func (f *tuneFlags) resumed(files, command []string) (*live.File, error) {
 		return nil, fmt.Errorf("--resume %s: %w", f.resume, err)
 	}
 	file.Out = f.resume
+	if err := file.Recall(os.Getenv); err != nil {
+		return nil, fmt.Errorf("--resume %s: %w", f.resume, err)
+	}
 	return file, file.Validate()
 }
 
@@ -168,6 +176,9 @@ func (f *tuneFlags) apply(file *live.File) error {
 	on("url", func() { file.Target.URL = f.url })
 	on("model", func() { file.Target.Model = f.model })
 	on("key-env", func() { file.Target.KeyEnv = f.keyEnv })
+	on("production", func() { file.Target.Production = f.production })
+	on("gpu", func() { file.Target.GPU = f.gpu })
+	on("model-config", func() { file.Target.ModelConfig = f.modelConfig })
 	on("engine", func() { file.Engine = f.engine })
 	on("knobs", func() { file.Knobs, err = parseKnobs(f.knobs) })
 	on("strategy", func() { file.Strategy = f.strategy })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,23 +17,28 @@ import (
 	"github.com/inferencebench/inferencebench/archive"
 	"github.com/inferencebench/inferencebench/campaign"
 	"github.com/inferencebench/inferencebench/engines/launch"
+	"github.com/inferencebench/inferencebench/report"
 	pages "github.com/inferencebench/inferencebench/report/study"
 	"github.com/inferencebench/inferencebench/sim"
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/integrity"
 	"github.com/inferencebench/inferencebench/tuner/live"
+	"github.com/inferencebench/inferencebench/tuner/search"
+	"github.com/inferencebench/inferencebench/tuner/twin"
 )
 
 // environment joins a study with this program: clock, log, and who looks at its launches.
 func environment(ctx context.Context, dir string, f *live.File, o *output) (live.Environment, *proposers, error) {
 	env := live.Environment{Log: o.log, Getenv: os.Getenv, Tool: archive.Tool{Version: version}, Now: time.Now, Machine: thisMachine(), Help: serverHelp, In: os.Stdin, Out: os.Stderr}
+	env.GPUs, env.Machine.GPU = machineGPUs()
+	expectations(ctx, dir, &env, o)
 	others, err := openProposers(dir, f)
 	if err != nil {
 		return env, nil, withCode(exitUsage, err)
 	}
 	env.Others = func(s *live.Setup) []tuner.Strategy { return others.strategies(ctx, s) }
-	if f.Integrity == live.IntegrityOff {
-		return env, others, nil
+	if f.Integrity == live.IntegrityOff || readOnly(f) {
+		return env, others, nil // one server as it is has nothing to be compared with
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return env, others, withCode(exitUsage, err)
@@ -54,6 +60,29 @@ func environment(ctx context.Context, dir string, f *live.File, o *output) (live
 	}
 	env.Observers = append(env.Observers, watch)
 	return env, others, nil
+}
+
+// expectations lets the simulator say what to expect of configurations, once it is calibrated
+// on the default.
+func expectations(ctx context.Context, dir string, env *live.Environment, o *output) {
+	var t *twin.Twin
+	env.Learn = func(s *live.Setup) (func([]tuner.Trial) *search.Opinion, func() string) {
+		t = twin.New(ctx, s, func(note string) {
+			if !o.quiet {
+				fmt.Fprintf(o.msg, "Prior:    %s\n", report.Visible(note))
+			}
+		})
+		return t.Learn, t.Note
+	}
+	env.Watch = func(s *live.Setup) []live.Observer {
+		if t.Absent() {
+			return nil
+		}
+		window := time.Duration(s.File.Load.Window)
+		return []live.Observer{&twin.Observer{
+			Dir: dir, Each: min(window, 5*time.Second), Users: min(s.File.Load.Concurrency, 32), Seed: s.File.Seed, Log: env.Log, Tool: env.Tool,
+		}}
+	}
 }
 
 // glance asks for about 500 tokens: for servers on CPUs, and for the demonstration, where a

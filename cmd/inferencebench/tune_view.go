@@ -71,6 +71,9 @@ func (v *tuneView) intro(s *live.Setup, dir string) {
 	fmt.Fprintf(&b, "Knobs:    %s (%d configurations)\n", strings.Join(knobNames(s), ", "), s.Space.Size())
 	fmt.Fprintf(&b, "Load:     %s; a trial measures %s\n", loadWords(v.file), time.Duration(v.file.Load.Window))
 	fmt.Fprintf(&b, "Budget:   %s\n", budgetWords(v.file))
+	if s.Expected != nil {
+		fmt.Fprintf(&b, "Prior:    %s\n", s.Expected())
+	}
 	fmt.Fprintf(&b, "Records:  %s\n", dir)
 	fmt.Fprint(v.w, report.Visible(b.String()))
 }
@@ -206,8 +209,8 @@ func dryRun(ctx context.Context, s *live.Setup, dir string, w io.Writer) error {
 	if b := time.Duration(s.File.Budget.Time); b > 0 && p.SearchShare < 2*p.TrialTime {
 		fmt.Fprintf(w, "Warning:  the budget of %s leaves the search no trial of %s: raise --budget or shorten --window\n", b, p.TrialTime)
 	}
-	if s.Control == nil {
-		fmt.Fprintln(w, "Commands: none: no launch command is given, so nothing would be changed")
+	if s.ReadOnly != "" {
+		fmt.Fprintf(w, "Commands: none: nothing would be changed, because %s\n", s.ReadOnly)
 		return nil
 	}
 	fmt.Fprintln(w, "Commands: the default, then the first that the search asks for")
@@ -222,6 +225,9 @@ func pageInput(s *live.Setup, r *tuner.Result) *pages.Input {
 	in := &pages.Input{
 		Study: s.Study, Result: r, Space: s.Space, Engine: s.Adapter.Title, Simulated: s.File.Simulate,
 		Search: s.Strategy.Name(), Tool: version,
+	}
+	if s.Expected != nil {
+		in.Prior = s.Expected()
 	}
 	if s.Control != nil {
 		in.Deploy, in.Undo = s.Control.Command(r.Config), s.Control.Command(s.Study.Default)

@@ -2,7 +2,6 @@ package launch_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os/exec"
 	"strings"
@@ -17,13 +16,14 @@ import (
 // recorder is a Run that keeps what it was asked and answers by the verb.
 type recorder struct {
 	asked   []string
+	stdin   []string // what each was given to read
 	answers map[string]string
 	fail    map[string]error
 }
 
-func (r *recorder) run(_ context.Context, argv []string) ([]byte, error) {
+func (r *recorder) run(_ context.Context, argv []string, stdin []byte) ([]byte, error) {
 	line := strings.Join(argv, " ")
-	r.asked = append(r.asked, line)
+	r.asked, r.stdin = append(r.asked, line), append(r.stdin, string(stdin))
 	for verb, err := range r.fail {
 		if strings.Contains(line, verb) {
 			return nil, err
@@ -47,7 +47,7 @@ func TestContainerise(t *testing.T) {
 		{"another command is left alone", "vllm serve m", "vllm serve m", ""},
 	} {
 		r := &recorder{}
-		got, box := launch.Containerise(strings.Fields(c.in), "ib1", r.run)
+		got, box := launch.Containerise(strings.Fields(c.in), "ib1", "", r.run)
 		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s: %s", c.why, diff)
 		}
@@ -66,7 +66,7 @@ func TestContainerise(t *testing.T) {
 // A container that does not stop is removed; one that is gone is no error.
 func TestContainerStop(t *testing.T) {
 	r := &recorder{fail: map[string]error{" stop ": errors.New("timed out")}}
-	_, box := launch.Containerise([]string{"docker", "run", "img"}, "x", r.run)
+	_, box := launch.Containerise([]string{"docker", "run", "img"}, "x", "", r.run)
 	if err := box.Stop(t.Context(), time.Second); err != nil || len(r.asked) != 2 || r.asked[1] != "docker rm --force x" {
 		t.Errorf("asked %q, %v", r.asked, err)
 	}
@@ -97,49 +97,29 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-const deployment = `{"spec":{"template":{"spec":{"containers":[
- {"name":"proxy","args":["x"]},
- {"name":"vllm","args":["--model","m","--max-num-seqs","8"],"env":[{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"name":"hf","key":"token"}}},{"name":"A","value":"1"}]}]}}}}`
-
-// A workload gets arguments and environment as a whole, and later exactly what it had.
-func TestWorkload(t *testing.T) {
-	r := &recorder{answers: map[string]string{" get ": deployment}}
-	w := &launch.Workload{Namespace: "lab", Name: "deployment/vllm", Container: "vllm", Run: r.run}
-	args, err := w.Arguments(t.Context())
-	if err != nil || strings.Join(args, " ") != "--model m --max-num-seqs 8" {
-		t.Fatalf("%v, %v", args, err)
+// What a killed study left behind is found by its label and stopped, and nothing else is.
+func TestLeftovers(t *testing.T) {
+	got, _ := launch.Containerise([]string{"docker", "run", "img"}, "x", "5ca1ab1e", nil)
+	if diff := cmp.Diff("docker run --name x --rm --label inferencebench.study=5ca1ab1e img", strings.Join(got, " ")); diff != "" {
+		t.Error(diff)
 	}
-	if err := w.Set(t.Context(), []string{"--model", "m", "--max-num-seqs", "64"}, []string{"A=2"}, time.Minute); err != nil {
-		t.Fatal(err)
+	r := &recorder{answers: map[string]string{" ps ": "0a1b2c\r\n3d4e\r\n"}}
+	run := launch.Through([]string{"ssh", "-tt", "gpu1"}, r.run)
+	ids, err := launch.Leftovers(t.Context(), "docker", "5ca1ab1e", time.Second, run)
+	if err != nil || strings.Join(ids, " ") != "0a1b2c 3d4e" {
+		t.Fatalf("stopped %v, %v", ids, err)
 	}
-	if err := w.Restore(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
+	want := []string{
+		"ssh -tt gpu1 docker ps --all --quiet --filter label=inferencebench.study=5ca1ab1e",
+		"ssh -tt gpu1 docker stop --time 1 0a1b2c", "ssh -tt gpu1 docker stop --time 1 3d4e",
 	}
-	if len(r.asked) != 5 || !strings.HasPrefix(r.asked[1], "kubectl --namespace lab patch deployment/vllm --type strategic --patch ") || r.asked[2] != "kubectl --namespace lab rollout status deployment/vllm --timeout 60s" {
-		t.Fatalf("asked %q", r.asked)
+	if diff := cmp.Diff(want, r.asked); diff != "" {
+		t.Error(diff)
 	}
-	for i, want := range map[int]string{
-		1: `[{"args":["--model","m","--max-num-seqs","64"],"env":[{"$patch":"replace"},{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"name":"hf","key":"token"}}},{"name":"A","value":"2"}],"name":"vllm"}]`,
-		3: `[{"args":["--model","m","--max-num-seqs","8"],"env":[{"$patch":"replace"},{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"name":"hf","key":"token"}}},{"name":"A","value":"1"}],"name":"vllm"}]`,
-	} {
-		patch := r.asked[i][strings.Index(r.asked[i], "--patch ")+8:]
-		if !json.Valid([]byte(patch)) || !strings.Contains(patch, want) {
-			t.Errorf("patch %d is %s; want containers %s", i, patch, want)
-		}
-	}
-}
-
-func TestWorkloadFailures(t *testing.T) {
-	r := &recorder{answers: map[string]string{" get ": deployment}, fail: map[string]error{"rollout": errors.New("timed out waiting for the condition")}}
-	w := &launch.Workload{Name: "deployment/vllm", Container: "vllm", Run: r.run}
-	if f, ok := errors.AsType[*launch.Failure](w.Set(t.Context(), nil, nil, time.Second)); !ok || f.Kind != launch.StartTimeout {
-		t.Errorf("pods that never get ready: %v", f)
-	}
-	for _, bad := range []*launch.Workload{
-		{Name: "vllm", Run: r.run}, {Name: "--all/x", Run: r.run}, {Name: "deployment/vllm", Run: r.run}, {Name: "deployment/vllm", Container: "none", Run: r.run},
-	} {
-		if _, err := bad.Arguments(t.Context()); err == nil {
-			t.Errorf("%s %s was accepted", bad.Name, bad.Container)
+	for _, bad := range []string{"--all", "not an id"} {
+		r := &recorder{answers: map[string]string{" ps ": bad}}
+		if _, err := launch.Leftovers(t.Context(), "docker", "5ca1ab1e", time.Second, r.run); err == nil || len(r.asked) != 1 {
+			t.Errorf("an answer of %q: asked %q, %v", bad, r.asked, err)
 		}
 	}
 }

@@ -13,9 +13,12 @@ import (
 const maxOutput = 4 << 20
 
 // Exec is the Run of this machine.
-func Exec(ctx context.Context, argv []string) ([]byte, error) {
+func Exec(ctx context.Context, argv []string, stdin []byte) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.WaitDelay = 10 * time.Second
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
 	var out, errs limited
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

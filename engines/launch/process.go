@@ -44,6 +44,11 @@ type Spec struct {
 	// MinMemory is the host memory in bytes that must stay available: a server that takes
 	// more is stopped before the machine suffers. 0 is no guard.
 	MinMemory uint64
+	// Needs is the host memory in bytes that the server is known to take, and For what it is
+	// for, such as "the weights and a KV cache of 8192 tokens": a server that cannot fit beside
+	// MinMemory is not started. 0 is unknown.
+	Needs uint64
+	For   string
 }
 
 // Defaults of a Spec.
@@ -52,7 +57,7 @@ const (
 	DefaultGrace   = 20 * time.Second
 )
 
-// Machine is what a start needs from the machine. All fields are required.
+// Machine is what a start needs from the machine. All fields but GPU are required.
 type Machine struct {
 	Now  func() time.Time
 	HTTP *http.Client
@@ -60,6 +65,9 @@ type Machine struct {
 	Poll time.Duration
 	// Available is the host memory that can be had, in bytes.
 	Available func() (uint64, error)
+	// GPU is the memory in use of each GPU, in bytes, in an order that stays; nil where it
+	// cannot be read.
+	GPU func() ([]uint64, error)
 }
 
 // ErrOccupied is in the chain of the error of a start where something else listens.
@@ -97,8 +105,8 @@ func Start(ctx context.Context, s Spec, m Machine) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{spec: s, machine: m, from: m.Now(), ended: make(chan struct{})}
-	if have, err := m.Available(); err == nil && s.MinMemory > 0 && have < s.MinMemory {
-		return nil, &Failure{Kind: OOM, Reason: fmt.Sprintf("not started: %d MiB of host memory are available and %d MiB must stay so", have>>20, s.MinMemory>>20)}
+	if err := room(s, m); err != nil {
+		return nil, err
 	}
 	if err := p.start(); err != nil {
 		return nil, err
@@ -110,6 +118,20 @@ func Start(ctx context.Context, s Spec, m Machine) (*Process, error) {
 	}
 	p.ready.Store(true)
 	return p, nil
+}
+
+// room checks that the host's memory holds the server.
+func room(s Spec, m Machine) error {
+	have, err := m.Available()
+	switch {
+	case err != nil:
+		return nil // what cannot be read forbids nothing
+	case s.MinMemory > 0 && have < s.MinMemory:
+		return &Failure{Kind: OOM, Reason: fmt.Sprintf("not started: %d MiB of host memory are available and %d MiB must stay so", have>>20, s.MinMemory>>20)}
+	case s.Needs > 0 && have < s.MinMemory+s.Needs:
+		return &Failure{Kind: OOM, Reason: fmt.Sprintf("not started: %s take %d MiB of host memory, and of the %d MiB that are available %d MiB must stay so", s.For, s.Needs>>20, have>>20, s.MinMemory>>20)}
+	}
+	return nil
 }
 
 // free checks that nobody listens at the address: a study must not measure, and can not

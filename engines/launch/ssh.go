@@ -1,6 +1,9 @@
 package launch
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // Over is a command that runs argv on another machine, through an ssh command such as
 // ["ssh", "-tt", "gpu1"]. A remote shell joins and splits what ssh is given, so that every
@@ -19,6 +22,13 @@ func Over(ssh, env, argv []string) []string {
 		out = append(out, Quote(w))
 	}
 	return out
+}
+
+// Through is a Run whose commands are executed on the machine that an ssh command reaches.
+func Through(ssh []string, run Run) Run {
+	return func(ctx context.Context, argv []string, stdin []byte) ([]byte, error) {
+		return run(ctx, Over(ssh, nil, argv), stdin)
+	}
 }
 
 // Quote is a word as a POSIX shell must be given it to see that word and nothing else.

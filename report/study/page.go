@@ -95,6 +95,9 @@ func (in *Input) page() *page {
 		p.Class, p.State = "none", "Change it"
 	case tuner.Keep:
 		p.Class, p.State = "none", "Keep the default"
+		if tried, _ := in.tried(); tried == 0 {
+			p.Class = "inconclusive"
+		}
 	case tuner.NoBaseline:
 		p.Class, p.State = "invalid", "No baseline"
 	default:
@@ -269,6 +272,9 @@ func (in *Input) rules() []rule {
 		{"Certification", fmt.Sprintf("%d arrival orders of the held-out workload, each beside the default", p.Orders)},
 		{"Quality", fmt.Sprintf("items inside the load, paired; a loss of less than %.3g points does not matter", 100*p.QualityMargin)},
 		{"Budget", strings.Join(budget, ", ")},
+	}
+	if in.Prior != "" {
+		out = append(out, rule{"Expected beforehand", in.Prior})
 	}
 	var names []string
 	for k := range s.About {

@@ -27,8 +27,9 @@ type Input struct {
 	// Deploy is the launch command of the result's configuration, Undo that of before. Both
 	// are empty where the server was not started by the study.
 	Deploy, Undo []string
-	// Search names the strategy. Tool is the program's version.
-	Search, Tool string
+	// Search names the strategy. Tool is the program's version. Prior says what the search
+	// expected beforehand, or why nothing; "" says nothing.
+	Search, Tool, Prior string
 }
 
 // Measure is how the goal's values are shown.
@@ -120,11 +121,46 @@ func (in *Input) Headline() string {
 		}
 		return fmt.Sprintf("Change to %s: %s %s, certified.", Config(r.Config), m.Label, Change(in.Study.Goal, c.Worst))
 	case tuner.Keep:
-		return "Keep the default: nothing was proved better by more than " + fmt.Sprintf("%.3g %%.", 100*in.Study.Goal.MinGain)
+		margin := fmt.Sprintf("%.3g %%.", 100*in.Study.Goal.MinGain)
+		switch tried, worked := in.tried(); {
+		case tried == 0:
+			return "Keep the default: nothing was tried."
+		case worked == 0:
+			return fmt.Sprintf("Keep the default: %s tried, and none could be measured.", counted(tried, "other configuration was", "other configurations were"))
+		case len(in.Result.Candidates) == 0:
+			return fmt.Sprintf("Keep the default: of %s tried, none looked better by more than %s", counted(tried, "other configuration", "other configurations"), margin)
+		}
+		return "Keep the default: nothing was proved better by more than " + margin
 	case tuner.NoBaseline:
 		return "No answer: the default itself could not be measured."
 	}
 	return "Not finished."
+}
+
+// tried is how many configurations other than the default were launched, and how many of them
+// could be measured.
+func (in *Input) tried() (tried, worked int) {
+	ended := map[string]bool{}
+	for i := range in.Result.Trials {
+		t := &in.Result.Trials[i]
+		if key := t.Config.Key(); key != in.Study.Default.Key() {
+			ended[key] = ended[key] || t.Outcome == tuner.OK
+		}
+	}
+	for _, ok := range ended {
+		if ok {
+			worked++
+		}
+	}
+	return len(ended), worked
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Detail says what the headline rests on, one sentence each.

@@ -96,6 +96,9 @@ func baseline(s *tuner.Study, trials []tuner.Trial) (float64, bool) {
 // Learned says in sentences what the trials showed beside the answer.
 func Learned(s *tuner.Study, sp *space.Space, r *tuner.Result) []string {
 	var out []string
+	if r.LeftAlone != "" {
+		out = append(out, r.LeftAlone+".")
+	}
 	ims, rest := Importances(s, sp, r.Trials)
 	for _, im := range ims {
 		if im.Share < 0.1 {

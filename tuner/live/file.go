@@ -13,7 +13,6 @@ import (
 	"github.com/inferencebench/inferencebench/analyst/slo"
 	"github.com/inferencebench/inferencebench/campaign"
 	"github.com/inferencebench/inferencebench/engines"
-	"github.com/inferencebench/inferencebench/engines/launch"
 	"github.com/inferencebench/inferencebench/tuner"
 )
 
@@ -36,12 +35,15 @@ type File struct {
 	// Launcher says how the server is started and stopped.
 	Launcher Launcher `yaml:"launcher" json:"launcher"`
 
-	// StartTimeout is how long a launch may take to be ready, and KeepMemoryMB the host memory,
-	// in MiB, that must stay available: a server that takes more is stopped.
+	// StartTimeout is how long a launch may take to be ready; 0 follows from the size of the
+	// weights where that is known, see [launch.TimeoutFor]. KeepMemoryMB is the host memory, in
+	// MiB, that must stay available: a server that takes more is stopped.
 	StartTimeout campaign.Duration `yaml:"start_timeout" json:"start_timeout"`
 	KeepMemoryMB int               `yaml:"keep_memory_mb" json:"keep_memory_mb"`
 
 	Target campaign.Target `yaml:"target" json:"target"`
+	// Kept stands in the record for what of Target is not written down; see [File.Record].
+	Kept Kept `yaml:"-" json:"kept,omitzero"`
 
 	// Knobs are what may be changed: names with the values to try, or none for those that the
 	// adapter suggests. Empty takes every knob that the adapter has suggestions for. Nothing
@@ -143,8 +145,8 @@ func Default() *File {
 	c := campaign.Default()
 	f := &File{
 		Name: "study", Seed: 1, Strategy: StrategyLoop, Target: c.Target, Monitor: c.Monitor, Checkpoints: c.Checkpoints,
-		StartTimeout: campaign.Duration(launch.DefaultTimeout), KeepMemoryMB: defaultKeepMB,
-		Goal: "max:output_throughput", MinGain: tuner.DefaultMinGain,
+		KeepMemoryMB: defaultKeepMB,
+		Goal:         "max:output_throughput", MinGain: tuner.DefaultMinGain,
 		Budget: Budget{Time: campaign.Duration(30 * time.Minute)},
 		Load: Load{
 			Concurrency: 16, Window: campaign.Duration(60 * time.Second), Warmup: campaign.Duration(5 * time.Second),

@@ -62,7 +62,11 @@ func (l *Launcher) validate(f *File, add func(field, format string, a ...any)) {
 // workload is the Kubernetes workload of a File.
 func (f *File) workload(run launch.Run) *launch.Workload {
 	l := f.Launcher
-	return &launch.Workload{Kubectl: l.Kubectl, Namespace: l.Namespace, Name: l.Workload, Container: l.Container, Run: run}
+	w := &launch.Workload{Kubectl: l.Kubectl, Namespace: l.Namespace, Name: l.Workload, Container: l.Container, Run: run, Patterns: engines.CommonLogs()}
+	if a, ok := engines.Lookup(f.Engine); ok {
+		w.Patterns = append(w.Patterns, a.Logs...)
+	}
+	return w
 }
 
 // Pods is a Control of a Kubernetes workload: a trial changes the arguments of its
@@ -102,9 +106,14 @@ func (p *Pods) Start(ctx context.Context, a space.Assignment) (string, time.Dura
 	return p.URL, p.Machine.Now().Sub(from), nil
 }
 
-// Alive implements Control. What happened inside the cluster is not seen from here: a server
-// that answers is alive.
+// Alive implements Control. A container that ended under load is started again by the cluster,
+// so that the cluster is asked, too.
 func (p *Pods) Alive() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := p.Workload.Ended(ctx); err != nil {
+		return failureOf(err)
+	}
 	return alive(p.Machine, p.URL, p.Adapter, p.Header)
 }
 
@@ -205,8 +214,9 @@ func words(argv []string) string {
 }
 
 // control makes what starts and stops the server of a study.
-func control(f *File, a *engines.Adapter, logs string, env Environment) (Control, error) {
-	l, err := local(f, a, logs, env)
+func (s *Setup) control(dir string, env Environment) (Control, error) {
+	f, a := s.File, s.Adapter
+	l, err := s.local(dir, env)
 	if err != nil {
 		return nil, err
 	}

@@ -59,8 +59,8 @@ func TestAsk(t *testing.T) {
 func TestPods(t *testing.T) {
 	a, m, url := elsewhere(t)
 	var asked []string
-	w := &launch.Workload{Name: "deployment/vllm", Run: func(_ context.Context, argv []string) ([]byte, error) {
-		asked = append(asked, strings.Join(argv, " "))
+	w := &launch.Workload{Name: "deployment/vllm", Run: func(_ context.Context, argv []string, stdin []byte) ([]byte, error) {
+		asked = append(asked, strings.Join(argv, " ")+string(stdin))
 		return []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","args":["--model","m","--max-num-seqs","8"]}]}}}}`), nil
 	}}
 	pods := &live.Pods{Workload: w, Argv: []string{"--model", "m", "--max-num-seqs", "8"}, URL: url, Adapter: a, Machine: m, Timeout: time.Minute}

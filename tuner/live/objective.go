@@ -62,6 +62,15 @@ func parseObjective(metric string) (objective, error) {
 	return objective{name: metric, key: key, seconds: seconds}, nil
 }
 
+// Measure returns how the value of a goal's metric is read from measured values by name.
+func Measure(metric string) (func(slo.Env) (float64, bool), error) {
+	o, err := parseObjective(metric)
+	if err != nil {
+		return nil, err
+	}
+	return o.value, nil
+}
+
 func (o objective) value(env slo.Env) (float64, bool) {
 	v, ok := env[o.key].Value.Get()
 	return v, ok && v > 0

@@ -50,10 +50,17 @@ type Environment struct {
 	// asks nothing. Supported reports whether the installed server knows a flag; nil: all.
 	Help      func(argv []string) string
 	Supported func(flag string) bool
-	// Others makes what proposes beside the search, and Prior what expects something of
-	// configurations, once adapter and space are known; see search.Options.
+	// GPUs are the names of this machine's GPUs, as the driver has them; empty where there are
+	// none, or where they cannot be read.
+	GPUs []string
+	// Others makes what proposes beside the search, and Learn what learns from the default what
+	// to expect of configurations, once adapter and space are known; see search.Options.
 	Others func(*Setup) []tuner.Strategy
-	Prior  func(*Setup) search.Prior
+	Learn  func(*Setup) (learn func(history []tuner.Trial) *search.Opinion, note func() string)
+	// Watch makes further observers, after Learn.
+	Watch func(*Setup) []Observer
+	// Settings are what a server that is only looked at tells of itself, by knob name.
+	Settings map[string]string
 }
 
 // Setup is a study that is ready to be run.
@@ -65,6 +72,14 @@ type Setup struct {
 	Control  Control
 	Bench    *Bench
 	Adapter  *engines.Adapter
+	Known    Known
+	// Expect learns from the default what to expect of configurations, and Expected says what
+	// that rests on, or why there is nothing; nil where nobody does.
+	Expect   func(history []tuner.Trial) *search.Opinion
+	Expected func() string
+	// ReadOnly says why nothing may be started or changed: the server can be measured as it is,
+	// and changes can be suggested. It is empty where a study may be run.
+	ReadOnly string
 }
 
 // ErrNothingToTune is in the chain of the error of a study without a knob.
@@ -107,8 +122,9 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 	if f.Strategy == StrategyLoop {
 		s.Study.Protocol.DefaultRungs = []int{tuner.DefaultRung, 0} // it begins with glances
 	}
-	for _, d := range s.Space.Dims {
-		if d.Quality {
+	for i := range s.Space.Dims {
+		if d := &s.Space.Dims[i]; d.Quality {
+			d.Margin = s.Study.Protocol.Resolved().QualityMargin
 			s.Study.QualityKnobs = append(s.Study.QualityKnobs, d.Name)
 		}
 	}
@@ -116,25 +132,33 @@ func Prepare(dir string, f *File, env Environment) (*Setup, error) {
 	if env.Others != nil {
 		opt.Others = env.Others(s)
 	}
-	if env.Prior != nil {
-		opt.Prior = search.Consult(s.Space, env.Prior(s))
+	if env.Learn != nil {
+		s.Expect, s.Expected = env.Learn(s)
+		opt.Learn = s.Expect
+	}
+	observers := env.Observers
+	if env.Watch != nil {
+		observers = slices.Concat(observers, env.Watch(s))
 	}
 	s.Strategy = strategy(f.Strategy, s.Space, opt)
 	switch {
 	case f.Simulate:
-		if s.Control, err = simulation(f, &traffic, env); err != nil {
-			return nil, err
-		}
-	case len(f.Command) > 0:
-		if s.Control, err = control(f, s.Adapter, filepath.Join(dir, "launches"), env); err != nil {
-			return nil, err
-		}
+		s.Control, err = simulation(f, &traffic, env)
+	case f.Target.Production:
+		s.ReadOnly = "users depend on the server (target.production)"
+		s.Control, err = attached(f, s.Adapter, env)
+	case len(f.Command) == 0:
+		s.ReadOnly = "no launch command is given"
+		s.Control, err = attached(f, s.Adapter, env)
 	default:
-		return s, nil // nothing may be started: the study can be shown, not run
+		s.Control, err = s.control(dir, env)
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.Bench, err = New(Config{
 		Dir: dir, Control: s.Control, Target: f.Target, Monitor: f.Monitor, Traffic: traffic, Goal: goal, Constraints: f.SLO,
-		Seed: f.Seed, USDHour: f.Price, Simulated: f.Simulate, Observers: env.Observers, Log: env.Log, Getenv: env.Getenv,
+		Seed: f.Seed, USDHour: f.Price, Simulated: f.Simulate, Observers: observers, Log: env.Log, Getenv: env.Getenv,
 		Tool: env.Tool, Now: env.Now, Started: env.Started,
 	})
 	return s, err
@@ -157,7 +181,13 @@ func (s *Setup) explore(env Environment) error {
 		}
 		return campaign.Problems{{Field: "engine", Message: fmt.Sprintf("%q has no known knobs; use one of %s", name, strings.Join(known, ", "))}}
 	}
+	s.Known = f.Know(env.GPUs)
 	opt := space.Options{Settings: launch.Set(f.Command, s.Adapter.Knobs), Supported: env.Supported}
+	for k, v := range env.Settings {
+		if _, ok := opt.Settings[k]; !ok {
+			opt.Settings[k] = v
+		}
+	}
 	if env.Help != nil && opt.Supported == nil && !f.Simulate && len(f.Command) > 0 {
 		opt.Supported = supported(env.Help(f.Command), s.Adapter.Knobs)
 		s.leftOut(opt.Supported, env.Log)
@@ -173,6 +203,7 @@ func (s *Setup) explore(env Environment) error {
 	if len(s.Space.Dims) == 0 {
 		return fmt.Errorf("%w: no knob of %s has values to try; name some with --knobs", ErrNothingToTune, s.Adapter.Name)
 	}
+	s.rule(env.Log)
 	return nil
 }
 
@@ -283,16 +314,54 @@ func simulation(f *File, t *Traffic, env Environment) (*Sim, error) {
 }
 
 // local is the control of a server that this program starts.
-func local(f *File, a *engines.Adapter, logs string, env Environment) (*Local, error) {
+func (s *Setup) local(dir string, env Environment) (*Local, error) {
+	f := s.File
 	base, err := engines.NormalizeBase(f.Target.URL)
 	if err != nil {
 		return nil, campaign.Problems{{Field: "target.url", Message: err.Error()}}
 	}
-	l := &Local{Name: fmt.Sprintf("inferencebench-%d", os.Getpid()), Run: env.run(), Argv: f.Command, URL: base, Adapter: a, Logs: logs, Timeout: time.Duration(f.StartTimeout), MinMemory: uint64(f.KeepMemoryMB) << 20}
+	id, err := identity(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &Local{
+		Name: "inferencebench-" + id, Study: id, Run: env.run(), Argv: f.Command, URL: base, Adapter: s.Adapter, Logs: filepath.Join(dir, "launches"),
+		Timeout: time.Duration(f.StartTimeout), MinMemory: uint64(f.KeepMemoryMB) << 20, Needs: s.hostMemory(s.Adapter, len(env.GPUs) > 0),
+	}
+	if l.Timeout == 0 {
+		l.Timeout = launch.TimeoutFor(s.Known.Bytes)
+	}
+	if env.Log != nil {
+		l.Note = func(text string) { env.Log.Warn(text) }
+	}
 	if env.Machine != nil {
 		l.Machine = *env.Machine
 	}
-	return l, os.MkdirAll(logs, 0o755)
+	if _, _, l.Header, err = f.Target.Side(f.Target.URL, env.getenv()); err != nil {
+		return nil, err
+	}
+	return l, os.MkdirAll(l.Logs, 0o755)
+}
+
+// attached is the control of a server that is only looked at.
+func attached(f *File, a *engines.Adapter, env Environment) (Control, error) {
+	base, err := engines.NormalizeBase(f.Target.URL)
+	if err != nil {
+		return nil, campaign.Problems{{Field: "target.url", Message: err.Error()}}
+	}
+	c := &Attached{URL: base, Argv: f.Command, Adapter: a}
+	if env.Machine != nil {
+		c.Machine = *env.Machine
+	}
+	_, _, c.Header, err = f.Target.Side(f.Target.URL, env.getenv())
+	return c, err
+}
+
+func (e Environment) getenv() func(string) string {
+	if e.Getenv != nil {
+		return e.Getenv
+	}
+	return os.Getenv
 }
 
 // Plan says how a study will go, by what is known before it begins.
@@ -322,7 +391,7 @@ func (s *Setup) Plan() Plan {
 // Rehearse returns the launch commands that a study would begin with: the default's, and
 // those of the first proposals, as far as they do not depend on measurements.
 func (s *Setup) Rehearse(ctx context.Context, n int) [][]string {
-	if s.Control == nil || ctx.Err() != nil {
+	if s.ReadOnly != "" || ctx.Err() != nil {
 		return nil
 	}
 	out := [][]string{s.Control.Command(s.Study.Default)}

@@ -31,7 +31,12 @@ type Load struct {
 	Seed  uint64
 	// TTFT and TPOT are limits on each request, in seconds, for goodput; 0: no limit.
 	TTFT, TPOT float64
+	// Samples keeps each request in the figures.
+	Samples bool
 }
+
+// Request is what a client saw of one request, in seconds; TPOT is 0 of an answer of one token.
+type Request struct{ TTFT, TPOT, E2E float64 }
 
 // Figures are what the client saw after the warm-up.
 type Figures struct {
@@ -41,6 +46,9 @@ type Figures struct {
 	TTFT, TPOT float64 // 95th percentiles, s
 	Done       float64 // share of the planned requests that ended; 1 with users
 	Requests   int     // that the figures rest on
+	Rate       float64 // finished requests a second
+	Input      float64 // prompt tokens of finished requests, a second
+	Each       []Request
 }
 
 // Run plays a load on a server. The error wraps sim.ErrOutOfMemory where the server would not
@@ -87,6 +95,8 @@ func (l *Load) count(got []offline.Ended) Figures {
 	for _, e := range got {
 		if e.Done > warm && e.Done <= l.Time {
 			f.Throughput += float64(e.Output) / window
+			f.Input += float64(e.Prompt) / window
+			f.Rate += 1 / window
 		}
 		if e.Intended < warm {
 			continue
@@ -97,7 +107,11 @@ func (l *Load) count(got []offline.Ended) Figures {
 			tpot = append(tpot, each)
 		}
 		ttft = append(ttft, first)
-		f.E2E += (e.Done - e.Intended).Seconds()
+		whole := (e.Done - e.Intended).Seconds()
+		f.E2E += whole
+		if l.Samples {
+			f.Each = append(f.Each, Request{first, each, whole})
+		}
 		if (l.TTFT == 0 || first <= l.TTFT) && (l.TPOT == 0 || each <= l.TPOT) {
 			f.Goodput += 1 / window
 		}

@@ -1,10 +1,13 @@
 package prior
 
 import (
+	"context"
 	"math"
 	"time"
 
 	"github.com/inferencebench/inferencebench/sim"
+	"github.com/inferencebench/inferencebench/sim/offline"
+	"github.com/inferencebench/inferencebench/tuner/play"
 )
 
 // Steps is the cost of a decoding step of a server as probes find it:
@@ -13,6 +16,12 @@ import (
 //
 // for n requests over so many tokens of context each, in seconds.
 type Steps struct{ Base, Each, Token float64 }
+
+// Plausible reports whether steps can be those of a server: every one takes some time, and none
+// becomes shorter with more requests.
+func (s Steps) Plausible() bool {
+	return s.At(1, shortly) > 0 && s.At(probeN, shortly) >= 0.9*s.At(1, shortly) && s.Token >= 0
+}
 
 // At is the time of a step, in seconds.
 func (s Steps) At(n, context int) float64 {
@@ -59,6 +68,51 @@ func Calibrate(e sim.Config, measured Steps) sim.Config {
 		}
 	}
 	return e
+}
+
+// prefillTokens are the lengths of the prompts whose times to first token tell what a prompt
+// token costs.
+var prefillTokens = [2]int{512, 2560}
+
+// CalibratePrefill returns the engine with matrix products that make a prompt token cost as much
+// as was measured, in seconds, for one user; within the widest factor of what they were.
+func CalibratePrefill(ctx context.Context, e sim.Config, perToken float64) (sim.Config, error) {
+	e = e.Resolved()
+	if !(perToken > 0) {
+		return e, nil
+	}
+	was16, was8 := e.GPU.K16.Matmul, e.GPU.K8.Matmul
+	factor := 1.0
+	for range passes / 2 {
+		have, err := prefillCost(ctx, e)
+		if err != nil {
+			return e, err
+		}
+		factor = math.Min(math.Max(factor*have/perToken, 1.0/widest), widest)
+		e.GPU.K16.Matmul, e.GPU.K8.Matmul = min(was16*factor, 1), min(was8*factor, 1)
+	}
+	return e, nil
+}
+
+// prefillCost is what a prompt token costs the engine, in seconds.
+func prefillCost(ctx context.Context, e sim.Config) (float64, error) {
+	var first [2]float64
+	e.Conditions, e.StepNoise, e.PauseEvery = nil, 0, 0
+	e.EnablePrefixCaching = sim.Off
+	for i, n := range prefillTokens {
+		n = min(n, e.MaxModelLen/4*(i+1))
+		shape := offline.Shape{Task: "prefill", Input: offline.Between(n, n), Output: offline.Between(2, 2)}
+		f, err := play.Run(ctx, play.Server{Engine: e}, play.Load{Shape: shape, Users: 1, Time: 10 * time.Second, Seed: 1})
+		if err != nil {
+			return 0, err
+		}
+		first[i] = f.TTFT / float64(n)
+		if i == 1 {
+			m := min(prefillTokens[0], e.MaxModelLen/4)
+			return math.Max((f.TTFT-first[0]*float64(m))/float64(n-m), 1e-12), nil
+		}
+	}
+	return 0, nil
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * 1e9) }

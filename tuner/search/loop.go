@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	"github.com/inferencebench/inferencebench/tuner"
 	"github.com/inferencebench/inferencebench/tuner/space"
@@ -15,6 +17,10 @@ type Options struct {
 	Seed uint64
 	// Prior is what is expected of each configuration; nil: nothing is known.
 	Prior *Opinion
+	// Learn makes Prior of a history, and is asked when the default was measured: what it
+	// returns must follow from the default's trials alone, and stays. nil, or an answer of nil,
+	// is Prior.
+	Learn func(history []tuner.Trial) *Opinion
 	// Others propose too, such as rules and a model. What they propose is measured only where
 	// the acquisition rule of everybody finds it worth a trial.
 	Others []tuner.Strategy
@@ -41,16 +47,43 @@ type Loop struct {
 	dist  [][][]float64
 	mem   memory
 
-	prior *Opinion
+	learn sync.Mutex // held while Learn is asked
+	known atomic.Pointer[Opinion]
 }
 
 // NewLoop returns the search over a space.
 func NewLoop(s *space.Space, opt Options) *Loop {
-	l := &Loop{space: s, opt: opt, sobol: NewSobol(s, opt.Seed), dist: distances(s), prior: opt.Prior}
-	if l.prior == nil {
-		l.prior = &Opinion{space: s}
+	return &Loop{space: s, opt: opt, sobol: NewSobol(s, opt.Seed), dist: distances(s)}
+}
+
+// opinion is what is expected of configurations, given a history.
+func (l *Loop) opinion(history []tuner.Trial) *Opinion {
+	if o := l.known.Load(); o != nil {
+		return o
 	}
-	return l
+	l.learn.Lock()
+	defer l.learn.Unlock()
+	if o := l.known.Load(); o != nil {
+		return o
+	}
+	o := l.opt.Prior
+	settled := l.opt.Learn == nil
+	for i := range history {
+		if t := &history[i]; l.opt.Learn != nil && t.Role == tuner.RoleDefault && t.Outcome == tuner.OK {
+			settled = true
+			if learned := l.opt.Learn(history); learned != nil {
+				o = learned
+			}
+			break
+		}
+	}
+	if o == nil {
+		o = &Opinion{space: l.space}
+	}
+	if settled {
+		l.known.Store(o)
+	}
+	return o
 }
 
 // Name is "loop".
@@ -73,11 +106,12 @@ const hopeless = 0.02
 // Ask implements tuner.Strategy. An empty answer says that nothing is worth a trial.
 func (l *Loop) Ask(rng *rand.Rand, history []tuner.Trial, n int) []tuner.Proposal {
 	v := look(l.space, l.opt.Goal, history)
-	m := l.mem.model(v, l.dist, l.prior.guess)
+	prior := l.opinion(history)
+	m := l.mem.model(v, l.dist, prior.guess)
 	if p, ok := l.goOn(v, m, history); ok {
 		return []tuner.Proposal{p}
 	}
-	if p := l.opening(v); len(p) > 0 {
+	if p := l.opening(v, prior); len(p) > 0 {
 		return p[:min(n, len(p))]
 	}
 	if m == nil || len(v.tried)%loopEvery == loopEvery-1 {
@@ -88,7 +122,7 @@ func (l *Loop) Ask(rng *rand.Rand, history []tuner.Trial, n int) []tuner.Proposa
 	if m == nil {
 		return nil
 	}
-	return l.improve(rng, v, m, history, n)
+	return l.improve(rng, v, m, prior, history, n)
 }
 
 // goOn decides whether the trial just made, which was brief, is to be a whole one.
@@ -119,8 +153,8 @@ func (l *Loop) goOn(v *view, m *surrogate, history []tuner.Trial) (tuner.Proposa
 
 // opening returns what is left of the first points: the prior's and the spread-out ones in
 // turn.
-func (l *Loop) opening(v *view) []tuner.Proposal {
-	liked := l.prior.liked[:min(loopPrior, len(l.prior.liked))]
+func (l *Loop) opening(v *view, prior *Opinion) []tuner.Proposal {
+	liked := prior.liked[:min(loopPrior, len(prior.liked))]
 	spread := loopSpread
 	if len(liked) == 0 {
 		spread *= 2
@@ -142,7 +176,7 @@ func (l *Loop) opening(v *view) []tuner.Proposal {
 }
 
 // improve proposes by acquisition.
-func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Trial, n int) []tuner.Proposal {
+func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, prior *Opinion, history []tuner.Trial, n int) []tuner.Proposal {
 	over := m.bet(v)
 	source := map[int]tuner.Proposal{}
 	var more []space.Point
@@ -156,7 +190,7 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 			}
 		}
 	}
-	more = append(more, l.prior.liked[:min(loopLiked, len(l.prior.liked))]...)
+	more = append(more, prior.liked[:min(loopLiked, len(prior.liked))]...)
 	if len(v.obs) >= tpeRandom {
 		good, _ := v.split(0.15)
 		for range tpeDraws {
@@ -171,7 +205,7 @@ func (l *Loop) improve(rng *rand.Rand, v *view, m *surrogate, history []tuner.Tr
 		b, ok := beliefs[k]
 		if !ok {
 			b = m.at(p)
-			if !l.prior.expects(p) {
+			if !prior.expects(p) {
 				b.feasible, b.proof = b.feasible/2, b.proof/2
 			}
 			beliefs[k] = b
@@ -221,7 +255,7 @@ func (l *Loop) doubts(history []tuner.Trial) int {
 // chance that every trial of a certification meets the constraints. Best first.
 func (l *Loop) Rank(history []tuner.Trial) []tuner.Proposal {
 	v := look(l.space, l.opt.Goal, history)
-	m := l.mem.model(v, l.dist, l.prior.guess)
+	m := l.mem.model(v, l.dist, l.opinion(history).guess)
 	if m == nil {
 		return nil
 	}

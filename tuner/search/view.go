@@ -22,8 +22,13 @@ func (o *seen) feasible() bool { return o.ok && o.violation() == 0 }
 
 // violation is the sum of what exceeds the limits, in logarithms; 0 where all hold.
 func (o *seen) violation() float64 {
+	return excess(o.slack)
+}
+
+// excess is the sum of what exceeds the limits.
+func excess(slack []float64) float64 {
 	v := 0.0
-	for _, s := range o.slack {
+	for _, s := range slack {
 		v += max(s, 0)
 	}
 	return v
@@ -34,7 +39,7 @@ type view struct {
 	space *space.Space
 	obs   []seen
 	tried map[int]int // highest rung at which a point was tried, by index
-	rest  [][]bool    // knob values that crashed again and again, by knob and value
+	rest  [][]bool    // knob values that are left alone, by knob and value
 	cons  int         // number of constraints
 }
 
@@ -118,16 +123,18 @@ func (v *view) fresh(p space.Point) bool {
 	return !ok
 }
 
-// resting finds the values that the circuit breaker of a study leaves alone. It is nil for
-// knobs without any.
+// resting finds the values that are left alone: by the circuit breaker of a study, and those
+// that may change the answers where the study could not prove that they do not. It is nil
+// for knobs without any.
 func resting(s *space.Space, history []tuner.Trial) [][]bool {
 	out := make([][]bool, len(s.Dims))
 	for d := range s.Dims {
+		risky := s.Dims[d].Quality && s.Dims[d].Margin > 0 && tuner.Unprovable(history, s.Dims[d].Margin) != ""
 		for i, v := range s.Dims[d].Values {
 			if v == "" {
 				continue
 			}
-			if _, trip := tuner.Tripped(history, space.Assignment{s.Dims[d].Name: v}, tuner.DefaultBreaker); trip {
+			if _, trip := tuner.Tripped(history, space.Assignment{s.Dims[d].Name: v}, tuner.DefaultBreaker); trip || risky {
 				if out[d] == nil {
 					out[d] = make([]bool, len(s.Dims[d].Values))
 				}

@@ -41,6 +41,10 @@ type Dim struct {
 	Unset string
 	// Live says that a change needs no restart; Quality that it may change the answers.
 	Live, Quality bool
+	// Margin is the loss of accuracy that does not matter where Quality is set, such as 0.02:
+	// searches leave the knob unset where a study cannot show that the loss is smaller. 0
+	// lets them set it in any case.
+	Margin float64
 	// Relieves lists the causes that the knob helps against, as engines.Causes names them.
 	Relieves []string
 }
