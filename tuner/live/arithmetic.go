@@ -3,7 +3,9 @@ package live
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/inferencebench/inferencebench/engines"
 	"github.com/inferencebench/inferencebench/engines/launch"
@@ -21,7 +23,8 @@ const memoryMargin = 0.1
 // the real engine would refuse, or wraps prior.ErrNotPlayed where there is no telling.
 func (s *Setup) Server(a space.Assignment) (play.Server, error) {
 	if s.Known.Played == nil || s.Known.GPU == nil {
-		return play.Server{}, fmt.Errorf("%w: %s", prior.ErrNotPlayed, s.Known.NoModel+s.Known.NoGPU)
+		why := slices.DeleteFunc([]string{s.Known.NoModel, s.Known.NoGPU}, func(s string) bool { return s == "" })
+		return play.Server{}, fmt.Errorf("%w: %s", prior.ErrNotPlayed, strings.Join(why, ", and "))
 	}
 	settings := launch.Set(s.File.Command, s.Adapter.Knobs)
 	for k, v := range a {

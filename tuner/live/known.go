@@ -65,7 +65,7 @@ func (f *File) Know(gpus []string) Known {
 		k.named(f.Target.Model)
 	}
 	if k.Played == nil && k.NoModel == "" {
-		k.NoModel = "the shape of the model is not known; give its config.json as target.model_config in a study file"
+		k.NoModel = "the shape of the model is not known; give its config.json with --model-config"
 	}
 	here := f.Launcher.Kind == "" || f.Launcher.Kind == LaunchProcess
 	switch {
@@ -75,10 +75,10 @@ func (f *File) Know(gpus []string) Known {
 		k.Devices = len(gpus)
 		k.device(gpus[0])
 		if slices.ContainsFunc(gpus, func(g string) bool { return g != gpus[0] }) {
-			k.GPU, k.NoGPU = nil, "this machine has GPUs of several kinds; name the server's as target.gpu in a study file"
+			k.GPU, k.NoGPU = nil, "this machine has GPUs of several kinds; name the server's with --gpu"
 		}
 	default:
-		k.NoGPU = "the server's GPU is not known; name it as target.gpu in a study file"
+		k.NoGPU = "the server's GPU is not known; name it with --gpu"
 	}
 	return k
 }
