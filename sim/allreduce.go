@@ -9,7 +9,7 @@ type allReduce struct {
 }
 
 // arBytes are the message sizes of the measured points.
-var arBytes = []float64{8 << 10, 512 << 10, 8 << 20, 64 << 20}
+var arBytes = []float64{16 << 10, 1 << 20, 16 << 20, 128 << 20}
 
 // arTable is measured times in µs of captured all-reduces, by link and group size. Where a
 // size was not measured it is continued at the bandwidth of the last step.

@@ -20,7 +20,7 @@ type batch struct {
 // constants. With m all tokens of the step and K the KV tokens that decoding reads, the
 // GPU time is
 //
-//	c0 + [ (B_w/(η_b·BW))^p + (2·P·m/(η_f·F))^p ]^(1/p)   weights or products, blended
+//	[ (4·L·t_g + B_w/(η_b·BW))^p + (2·P·m/(η_f·F))^p ]^(1/p)   weights or products, blended
 //	   + B_head/(0.85·BW) + L·e_w·m                        output head, elementwise work
 //	   + L·(a_d + K·kv_l/(η_k·BW))                         if anything decodes
 //	   + Σ_chunks L·(a_p + 4·H·h·n·(c + n/2)/(η_a·F))      prefill attention
@@ -42,12 +42,16 @@ type cost struct {
 	attnFlop float64 // seconds a unit of batch.attn
 	perTok   float64 // elementwise seconds a token, all layers
 	layers   float64
+	products float64 // seconds a step that its matrix products cost beside their bytes
 	eager    float64 // seconds a step for launching kernels without graphs
 	ar       *allReduce
 	memo     []float64 // linear part by tokens on an undisturbed device; 0 where not yet known
 }
 
 const (
+	// layerProducts are a layer's matrix products: into and out of attention, into and out of
+	// the feed-forward network. Each costs its t_g on every GPU, however small its share is.
+	layerProducts = 4
 	decodeLaunch  = 11e-6 // a_d: seconds a layer of decode attention beside its reads
 	prefillLaunch = 12e-6 // a_p: seconds a layer and chunk of prefill attention beside its products
 	// replicated is the share of elementwise work that tensor parallelism does not split: norms
@@ -78,6 +82,7 @@ func newCost(cfg Config) cost {
 		c.k.Weights *= 0.92
 	}
 	c.flops = 2 * m.ActiveParams()
+	c.products = c.layers * layerProducts * c.k.Product
 	c.dense = m.Params() * w
 	c.head = m.HeadParams() * 2 / (headShare * c.bw)
 	perTok := m.KVBytesLayer(cfg.kvElem()) / (c.k.KVRead * c.bw)
@@ -127,7 +132,7 @@ func (c *cost) gpu(b *batch, cond *Conditions) stepCost {
 	// Products follow the SM clock. Streaming follows it half way: the memory clock stays,
 	// the caches and crossbar between slow down.
 	memClock := 0.5 + 0.5*clock
-	tm := bytes / (c.k.Weights * c.bw) / memClock
+	tm := bytes/(c.k.Weights*c.bw)/memClock + c.products
 	tf := c.flops * m / (c.k.Matmul * c.peak) / clock
 	var out stepCost
 	var linear float64
@@ -141,7 +146,7 @@ func (c *cost) gpu(b *batch, cond *Conditions) stepCost {
 	}
 	kv := (b.kRead*c.kvTok + b.windowK*c.kvWin) / memClock
 	attn := b.attn * c.attnFlop / clock
-	t := c.k.Base + linear + c.head/memClock + c.perTok*m/memClock + kv + attn
+	t := linear + c.head/memClock + c.perTok*m/memClock + kv + attn
 	if b.decodes > 0 {
 		t += c.layers * decodeLaunch
 	}

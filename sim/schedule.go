@@ -36,7 +36,11 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	}
 	host := e.cfg.HostBase + time.Duration(len(e.items))*e.cfg.HostPerSeq + cond.HostExtra
 	if b.chunks > 0 { // launched layer by layer: what the device waits for is host time
-		host += max(time.Duration(e.cfg.Model.Layers)*e.cfg.PrefillLaunch-seconds(gpu), 0)
+		launch := time.Duration(e.cfg.Model.Layers) * e.cfg.PrefillLaunch
+		if e.cfg.AsyncScheduling != On { // where host and device overlap, all of it is the host's
+			launch = max(launch-seconds(gpu), 0)
+		}
+		host += launch
 	}
 	if e.cfg.PauseEvery > 0 && e.rng.Float64() < 1/e.cfg.PauseEvery {
 		host += time.Duration(20+30*e.rng.Float64()) * time.Millisecond

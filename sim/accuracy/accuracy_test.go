@@ -57,7 +57,7 @@ func TestAgainstMeasuredServers(t *testing.T) {
 	for i, limit := range []struct {
 		rows int
 		mape float64
-	}{{80, 0.05}, {170, 0.09}, {500, 0.12}} {
+	}{{80, 0.04}, {170, 0.06}, {500, 0.09}} {
 		if g := Groups(points)[i]; g.N < limit.rows/step-2 || g.MAPE > limit.mape {
 			t.Errorf("%s: time a token is off by %.1f %% over %d rows; want at most %.0f %% over at least %d", g.Name, 100*g.MAPE, g.N, 100*limit.mape, limit.rows/step-2)
 		}

@@ -78,7 +78,7 @@ func (a Attack) apply(c Config) (Config, error) {
 		c.Sim.GPU.FP8 *= faster
 		c.Sim.GPU.BW *= faster
 		for _, k := range []*sim.Kernels{&c.Sim.GPU.K16, &c.Sim.GPU.K8} {
-			k.Base /= faster
+			k.Product /= faster
 			k.PerToken /= faster
 		}
 		c.Sim.EnforceEager = false
