@@ -48,6 +48,14 @@ const (
 	// hidden size: norms, rotations, activations and residuals read and written.
 	elementwise = 72.0
 	blendPower  = 2.0 // how sharply the memory and arithmetic limits of a product meet
+	// products are a layer's matrix products, and productLaunch what each costs beside its bytes,
+	// in seconds, however small the share of a device is (microsoft/vidur, operator timings of
+	// an H100 at TP 1 and 8).
+	products      = 4
+	productLaunch = 4e-6
+	// streamedLayer is the bytes of the layers that Device.Stream was measured on, launches
+	// included: those of an 8B model in 16 bits.
+	streamedLayer = 436e6
 )
 
 // Step returns the modelled time of one step in seconds on an undisturbed device, host
@@ -71,7 +79,7 @@ func (s Setup) step(decodes, context, prefill, position, touching float64) float
 		return 0
 	}
 	peak16 := s.Device.BF16 * s.tp()
-	mem := m.layerParams(m.Touched(touching)) * m.weight() / (s.Device.Stream * s.Bandwidth())
+	mem := float64(m.Layers)*products*productLaunch + s.stream(m.layerParams(m.Touched(touching))*m.weight())
 	cmp := 2 * m.ActiveParams() * tokens / (s.Device.Matmul * s.Peak())
 	t := math.Pow(math.Pow(mem, blendPower)+math.Pow(cmp, blendPower), 1/blendPower)
 	t += m.HeadParams() * 2 / (0.85 * s.Bandwidth())
@@ -83,6 +91,13 @@ func (s Setup) step(decodes, context, prefill, position, touching float64) float
 		t += float64(m.Layers)*12e-6 + 4*m.fullLayers()*float64(m.Heads*m.HeadDim)*prefill*position/(attnShare*peak16)
 	}
 	return t
+}
+
+// stream returns the time in seconds in which the group reads so many bytes of weights in
+// products, their launches left out.
+func (s Setup) stream(bytes float64) float64 {
+	d := s.Device
+	return bytes / s.tp() * (1/(d.Stream*d.BW) - products*productLaunch/streamedLayer)
 }
 
 // PrefillToken returns the modelled time that one more prompt token costs in seconds, in

@@ -93,15 +93,15 @@ func write(ctx context.Context, path string) error {
 	}
 	var seeds []uint64
 	for s := range uint64(17) {
-		seeds = append(seeds, 501+s)
+		seeds = append(seeds, 521+s)
 	}
-	withheld := suite.Jobs([]string{"F02", "F04", "F05", "F06", "F07", "F10", "F22", "F23"}, suite.Held(), []faults.Severity{faults.Mid}, []uint64{301})
+	withheld := suite.Jobs([]string{"F02", "F04", "F05", "F06", "F07", "F10", "F22", "F23"}, suite.Held(), []faults.Severity{faults.Mid}, []uint64{305})
 	for i := range withheld {
 		withheld[i].Options.Withhold = []string{"engine"}
 	}
 	played := 0
-	both := suite.Jobs(faults.Pairs(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{301})
-	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{303})
+	both := suite.Jobs(faults.Pairs(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{305})
+	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{306})
 	r := suite.Results{
 		Pairs: run("two faults", both),
 		Probed: suite.RunProbed(ctx, probes, runtime.GOMAXPROCS(0), func() {
@@ -110,10 +110,10 @@ func write(ctx context.Context, path string) error {
 			}
 		}),
 		Tuning:   run("tuning", suite.Jobs(suite.All(), suite.Tuning(), sevs[1:2], []uint64{1})),
-		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{301})),
+		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{305})),
 		Healthy:  run("healthy", suite.Jobs([]string{"F00"}, suite.Held(), []faults.Severity{faults.Mid}, seeds)),
 		Withheld: run("withheld", withheld),
-		Seeds:    "1, middle severity", HeldSeeds: "301, all severities; healthy runs 501 to 517; with probes 303",
+		Seeds:    "1, middle severity", HeldSeeds: "305, all severities; healthy runs 521 to 537; with probes 306",
 	}
 	var b bytes.Buffer
 	if err := r.Markdown(&b); err != nil {
