@@ -68,7 +68,8 @@ type Seen struct {
 	SendLag  archive.Opt[float64] `json:"send_lag_p50"`
 	Requests archive.Opt[float64] `json:"requests_per_second"`
 	Tokens   archive.Opt[float64] `json:"tokens_per_second"`
-	Prompt   archive.Opt[float64] `json:"prompt_tokens"`    // mean
+	Prompt   archive.Opt[float64] `json:"prompt_tokens"` // mean
+	Prompt50 archive.Opt[float64] `json:"prompt_tokens_p50"`
 	PerChunk archive.Opt[float64] `json:"tokens_per_chunk"` // mean
 
 	KV        archive.Opt[float64] `json:"kv_usage"`

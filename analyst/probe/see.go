@@ -12,9 +12,8 @@ import (
 // sent in it, warm-up and scored items left out, and the samples taken in it.
 func See(arm Arm, requests []*archive.Request, samples []*archive.Sample, from, to archive.Instant) Seen {
 	s := Seen{Arm: arm}
-	var ttft, tpot, gaps, late, dials, together []float64
-	var tokens, prompt float64
-	n := 0
+	var ttft, tpot, gaps, late, dials, together, prompts []float64
+	tokens := 0.0
 	for _, r := range requests {
 		if row := metrics.RowOf(r); row.Dial >= 0 { // new connections are few: those of the warm-up count
 			dials = append(dials, float64(row.Dial)/1000)
@@ -43,8 +42,7 @@ func See(arm Arm, requests []*archive.Request, samples []*archive.Sample, from, 
 			tokens += v
 		}
 		if v, ok := row.PromptTokens(); ok {
-			prompt += v
-			n++
+			prompts = append(prompts, v)
 		}
 		last := archive.Instant(0)
 		for i, at := range r.Chunks.T {
@@ -66,9 +64,10 @@ func See(arm Arm, requests []*archive.Request, samples []*archive.Sample, from, 
 	if took := to.Sub(from).Seconds(); took > 0 && s.OK > 0 {
 		s.Requests, s.Tokens = archive.Some(float64(s.OK)/took), archive.Some(tokens/took)
 	}
-	if n > 0 {
-		s.Prompt = archive.Some(prompt / float64(n))
+	if len(prompts) > 0 {
+		s.Prompt = archive.Some(stats.Mean(prompts))
 	}
+	s.Prompt50 = middle(prompts, 0.5)
 	s.server(samples, from, to)
 	return s
 }

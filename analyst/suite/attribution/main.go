@@ -101,7 +101,7 @@ func write(ctx context.Context, path string) error {
 	}
 	played := 0
 	both := suite.Jobs(faults.Pairs(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{305})
-	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{306})
+	probes := suite.Jobs(suite.All(), suite.Held(), []faults.Severity{faults.Mid}, []uint64{307})
 	r := suite.Results{
 		Pairs: run("two faults", both),
 		Probed: suite.RunProbed(ctx, probes, runtime.GOMAXPROCS(0), func() {
@@ -113,7 +113,7 @@ func write(ctx context.Context, path string) error {
 		Held:     run("held out", suite.Jobs(suite.All(), suite.Held(), sevs, []uint64{305})),
 		Healthy:  run("healthy", suite.Jobs([]string{"F00"}, suite.Held(), []faults.Severity{faults.Mid}, seeds)),
 		Withheld: run("withheld", withheld),
-		Seeds:    "1, middle severity", HeldSeeds: "305, all severities; healthy runs 521 to 537; with probes 306",
+		Seeds:    "1, middle severity", HeldSeeds: "305, all severities; healthy runs 521 to 537; with probes 307",
 	}
 	var b bytes.Buffer
 	if err := r.Markdown(&b); err != nil {
