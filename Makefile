@@ -81,6 +81,10 @@ attribution: ## score the diagnosis on the fault suite and write docs/attributio
 sim-accuracy: ## compare the simulator with measured servers (DATA=path of the table)
 	CGO_ENABLED=0 go run ./cmd/inferencebench sim accuracy $(or $(DATA),../shared/data/silicon/h100_sxm.csv)
 
+.PHONY: sim-faults-http
+sim-faults-http: ## play the 25 conditions over HTTP and look for each symptom (4 minutes)
+	CGO_ENABLED=0 INFERENCEBENCH_EVERY_CONDITION=1 go test ./sim/faults -run TestSymptomsOverHTTP -count 1 -v -timeout 20m
+
 .PHONY: clean
 clean: ## remove what the targets above made
 	rm -rf bin .venv

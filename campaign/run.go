@@ -26,6 +26,7 @@ import (
 	"github.com/inferencebench/inferencebench/monitor"
 	"github.com/inferencebench/inferencebench/monitor/doctor"
 	"github.com/inferencebench/inferencebench/monitor/live"
+	"github.com/inferencebench/inferencebench/sim/server"
 	"github.com/inferencebench/inferencebench/tasks/token"
 	"github.com/inferencebench/inferencebench/tasks/workload"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	Searching func(string)
 	// SimulatedSeqs is the cap on running requests of the embedded engine; 0 is its own.
 	SimulatedSeqs int
+	// Simulated is the embedded engine in place of the demonstration's; nil is that one.
+	Simulated *server.Config
 	// Started is called once, when the server answered and the run directory exists.
 	Started func(Start)
 }

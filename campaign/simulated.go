@@ -24,11 +24,15 @@ type simulated struct {
 
 // startSimulated starts the embedded engine on a loopback port and returns its URL. It
 // knows the answers of the items, and gives the right one most of the time.
-func startSimulated(seed uint64, items *checkpoints, seqs int) (*simulated, string, error) {
-	cfg := server.Config{ModelName: simulatedModel, Accuracy: simulatedAccuracy}
-	if cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, SimulatedSeqs; seqs > 0 {
-		cfg.Sim.MaxNumSeqs = seqs
+func startSimulated(seed uint64, items *checkpoints, o Options) (*simulated, string, error) {
+	cfg := server.Config{Accuracy: simulatedAccuracy}
+	if cfg.Sim.Seed, cfg.Sim.MaxNumSeqs = seed, SimulatedSeqs; o.SimulatedSeqs > 0 {
+		cfg.Sim.MaxNumSeqs = o.SimulatedSeqs
 	}
+	if o.Simulated != nil {
+		cfg = *o.Simulated
+	}
+	cfg.ModelName = simulatedModel
 	if items != nil {
 		cfg.Answers = items.sets.Answer
 	}

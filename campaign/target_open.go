@@ -57,7 +57,7 @@ func openTarget(ctx context.Context, c *Config, o Options, clock archive.Clock, 
 	}()
 	raw := c.Target.URL
 	if raw == "" {
-		if t.simulated, raw, err = startSimulated(c.Seed, items, o.SimulatedSeqs); err != nil {
+		if t.simulated, raw, err = startSimulated(c.Seed, items, o); err != nil {
 			return nil, err
 		}
 		t.closers = append(t.closers, func() { _ = t.simulated.server.Close() })

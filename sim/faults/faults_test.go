@@ -27,13 +27,25 @@ type digest struct {
 	accept, perChunk, stepTokens, itlMean float64
 	cpu, steal                            float64
 	energy                                float64
+	kept                                  float64 // share of the history of later turns that a cache had
+	later                                 int     // turns with a history
 }
 
 func look(r *Run) digest {
 	var d digest
 	var ttft, tpot, lag, gaps []float64
 	tokens, chunks := 0, 0
+	history := map[string]int{} // tokens by session and turn
+	known, cached := 0, 0
 	for _, q := range r.Requests {
+		history[fmt.Sprint(q.Session, " ", q.Turn)] = q.Usage.Prompt.Or(0) + q.Usage.Completion.Or(0)
+	}
+	for _, q := range r.Requests {
+		if before := history[fmt.Sprint(q.Session, " ", q.Turn-1)]; before > 0 && q.Usage.Cached.Known() {
+			d.later++
+			known += before
+			cached += min(q.Usage.Cached.Or(0), before)
+		}
 		d.planned++
 		if q.T.Send.Known() {
 			lag = append(lag, q.T.Send.Sub(q.T.Intended).Seconds()*1e3)
@@ -54,6 +66,7 @@ func look(r *Run) digest {
 		}
 	}
 	d.ttft50, d.tpot50, d.itlP99, d.lag50 = quantile(ttft, .5), quantile(tpot, .5), quantile(gaps, .99), quantile(lag, .5)
+	d.kept = float64(cached) / math.Max(float64(known), 1)
 	d.perChunk = float64(tokens) / math.Max(float64(chunks), 1)
 	var first, last map[string]float64
 	var n, g, h, c float64
@@ -106,8 +119,8 @@ func quantile(v []float64, q float64) float64 {
 }
 
 func (d digest) String() string {
-	return fmt.Sprintf("ok %d/%d ttft50 %.0f tpot50 %.1f icl99 %.0f lag50 %.0f | queue %.0f ttftE %.0f itlE %.1f | run %.1f wait %.1f kv %.2f/%.2f pre %.2f hit %.2f step %.0f | util %.0f clock %.2f acc %.2f tok/chunk %.1f cpu %.2f steal %.0f",
-		d.ok, d.planned, d.ttft50, d.tpot50, d.itlP99, d.lag50, d.queueMean, d.ttftEngine, d.itlMean, d.running, d.waiting, d.kv, d.kvMax, d.preempt, d.hit, d.stepTokens, d.util, d.clock, d.accept, d.perChunk, d.cpu, d.steal)
+	return fmt.Sprintf("ok %d/%d ttft50 %.0f tpot50 %.1f icl99 %.0f lag50 %.0f | queue %.0f ttftE %.0f itlE %.1f | run %.1f wait %.1f kv %.2f/%.2f pre %.2f hit %.2f step %.0f | util %.0f clock %.2f acc %.2f tok/chunk %.1f cpu %.2f steal %.0f kept %.2f/%d",
+		d.ok, d.planned, d.ttft50, d.tpot50, d.itlP99, d.lag50, d.queueMean, d.ttftEngine, d.itlMean, d.running, d.waiting, d.kv, d.kvMax, d.preempt, d.hit, d.stepTokens, d.util, d.clock, d.accept, d.perChunk, d.cpu, d.steal, d.kept, d.later)
 }
 
 func play(t *testing.T, id string, opt Options) *Run {
