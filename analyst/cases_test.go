@@ -32,6 +32,7 @@ type rec struct {
 	cancelled         bool
 	wait              float64
 	askedMax, askedIn int
+	noted             string // code of an annotation
 }
 
 func (r rec) request() *archive.Request {
@@ -82,6 +83,9 @@ func (r rec) request() *archive.Request {
 	}
 	if r.askedIn > 0 {
 		q.Asked.PromptTokens = archive.Some(r.askedIn)
+	}
+	if r.noted != "" {
+		q.Annotations = []archive.Annotation{{Code: r.noted, Message: "said by the load generator"}}
 	}
 	q.Conn.Wait = archive.Some(int64(r.wait * 1e6))
 	if r.fail != "" {
@@ -289,6 +293,19 @@ func TestB21HiddenReasoning(t *testing.T) {
 // A whole answer in one chunk tells nothing of the time between tokens.
 func TestOneChunkHasNoTPOT(t *testing.T) {
 	want(t, analyzed(t, single(50, 400)), "tpot", "mean", unknown)
+}
+
+// B87: a server that ends answers although it was asked not to is told, with the share.
+func TestB87EOSNotIgnored(t *testing.T) {
+	whole, early := single(100, 50, 400), single(37, 50, 400)
+	whole.askedMax, early.askedMax, early.noted = 100, 100, "eos_not_ignored"
+	a := analyzed(t, whole, early, whole)
+	if msg, ok := hasNote(a.Annotations, "eos_not_ignored"); !ok || !strings.HasPrefix(msg, "1 of 3 answers") {
+		t.Errorf("eos_not_ignored = %q, %v; want 1 of 3", msg, ok)
+	}
+	if _, ok := hasNote(analyzed(t, whole, whole).Annotations, "eos_not_ignored"); ok {
+		t.Error("answers of whole length are noted")
+	}
 }
 
 // B64: failed requests pull neither the averages nor the token totals.

@@ -111,6 +111,11 @@ func (w *work) lengthNotes() {
 			w.notes.add("prompt_length", "prompts were asked for with %.0f tokens on average and hold %.0f by the server's count (%+.1f %%)", asked/n, got/n, 100*d)
 		}
 	}
+	// loadgen.EOSNotIgnored, said with its share.
+	if n := w.notes.codes["eos_not_ignored"]; n > 0 && bounded > 0 {
+		delete(w.notes.codes, "eos_not_ignored")
+		w.notes.add("eos_not_ignored", "%d of %d answers ended by themselves before their length although ignore_eos was asked for: compare such runs by tokens, not by requests", n, bounded)
+	}
 	if bounded > 0 && ones == bounded {
 		w.notes.add("output_length_mismatch", "all answers hold 1 token although more was asked for")
 	}

@@ -121,7 +121,7 @@ func TestProbeRecognises(t *testing.T) {
 			[]string{"borrowed_metrics", "no_health"},
 		},
 		{
-			"only a chat route: usable, and everything else is noted", routes{"POST /v1/chat/completions": "400|{\"error\":{\"message\":\"messages missing\"}}"},
+			"B95 only a chat route: usable, and everything else is noted", routes{"POST /v1/chat/completions": "400|{\"error\":{\"message\":\"messages missing\"}}"},
 			"unknown", "generic", "", nil, 0,
 			map[string]string{}, false, false,
 			[]string{"no_metrics", "no_health", "no_models"},

@@ -27,7 +27,7 @@ func TestSignals(t *testing.T) {
 		codes  []string
 	}{
 		{
-			"the new name of the cache gauge", "vllm",
+			"B118 the new name of the cache gauge", "vllm",
 			`vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.42`,
 			map[string]float64{"kv_cache_usage": 0.42, "kv_cache_usage_max": 0.42}, nil,
 		},
@@ -43,7 +43,7 @@ func TestSignals(t *testing.T) {
 		},
 		{"neither name is unknown, not zero", "vllm", "vllm:num_requests_running 1\n", map[string]float64{"requests_running": 1}, nil},
 		{
-			"several engines: queues and counters add up, cache use has a mean and a maximum", "vllm",
+			"B120 several engines: queues and counters add up, cache use has a mean and a maximum", "vllm",
 			`vllm:num_requests_running{engine="0"} 12
 vllm:num_requests_running{engine="1"} 30
 vllm:kv_cache_usage_perc{engine="0"} 0.2

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -162,4 +163,15 @@ func annotate(rec *archive.Request, code, message string) {
 		}
 	}
 	rec.Annotations = append(rec.Annotations, archive.Annotation{Code: code, Message: message})
+}
+
+// EOSNotIgnored annotates an answer that a server ended although it was asked not to.
+const EOSNotIgnored = "eos_not_ignored"
+
+// earlyEnd marks an answer that ended by itself before its length, where the server was asked
+// for the whole length.
+func earlyEnd(rec *archive.Request, ignoreEOS bool, length int) {
+	if n, ok := rec.Usage.Completion.Get(); ok && ignoreEOS && rec.Status == archive.StatusOK && rec.Finish == "stop" && n < length {
+		annotate(rec, EOSNotIgnored, fmt.Sprintf("ignore_eos was asked for, and the answer ended by itself after %d of %d tokens", n, length))
+	}
 }

@@ -129,6 +129,7 @@ func (p *phase) turn(id string, turn int, t *tasks.Turn, chat *conversation, at 
 	ctx, leave := p.patient(at, patience)
 	p.send(ctx, call, rec)
 	p.settle(ctx, rec, wait)
+	earlyEnd(rec, t.IgnoreEOS, t.MaxTokens)
 	leave()
 	p.leave(rec)
 	return rec, true

@@ -139,6 +139,33 @@ func TestB38NoTokenizer(t *testing.T) {
 	}
 }
 
+// TestB95OnlyAChatRoute: a server that has nothing but the chat route is measured, and what it
+// lacks is noted; without a name for the model the run does not begin.
+func TestB95OnlyAChatRoute(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, chunkFrame+stopFrame+usageFrame+doneFrame, "ok", 1, 8)
+	})
+	url := start(t, mux)
+	run := runAgainst(t, url, "--requests", "2", "--model", "m")
+	for _, r := range load(t, run) {
+		if r.Status != archive.StatusOK {
+			t.Errorf("%s: %s, %+v", r.ID, r.Status, r.Error)
+		}
+	}
+	noted := map[string]bool{}
+	for _, n := range run.Manifest.Notes {
+		noted[n.Code] = true
+	}
+	if !noted["no_health"] || !noted["no_models"] {
+		t.Errorf("notes = %+v; want no_health and no_models", run.Manifest.Notes)
+	}
+	if code, _, msg := command(t, "run", "--url", url, "--requests", "2", "--out", t.TempDir()); code == 0 || !strings.Contains(msg, "--model") {
+		t.Errorf("without a model: exit code %d, %s", code, msg)
+	}
+}
+
 // TestTemplateHasEveryField: `init` writes every field of the campaign.
 func TestTemplateHasEveryField(t *testing.T) {
 	text := string(campaignTemplate)

@@ -19,7 +19,7 @@ func TestFromDCGM(t *testing.T) {
 		want      map[string]v
 	}{
 		{
-			"MIG: no utilisation, although 0 is printed; the engine's activity under its own name",
+			"B111 MIG: no utilisation, although 0 is printed; the engine's activity under its own name",
 			`DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-a",GPU_I_PROFILE="1g.10gb",GPU_I_ID="7"} 0
 DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu="0",UUID="GPU-a",GPU_I_PROFILE="1g.10gb",GPU_I_ID="7"} 0.83`,
 			map[string]v{"GPU-a/gi-7": {"engine_active_percent": 83}},
@@ -96,7 +96,7 @@ func TestFromCSV(t *testing.T) {
 		bad     bool
 	}{
 		{
-			"unified memory: memory is not told, utilisation is a real zero", "memory.total, memory.used, utilization.gpu, power.draw\n[N/A], [N/A], 0 %, 11.17 W\n",
+			"B114 unified memory: memory is not told, utilisation is a real zero", "memory.total, memory.used, utilization.gpu, power.draw\n[N/A], [N/A], 0 %, 11.17 W\n",
 			[]v{{"util_percent": 0, "power_watts": 11.17}}, false,
 		},
 		{
@@ -129,6 +129,7 @@ func TestFromCSV(t *testing.T) {
 	}
 }
 
+// B113: what one card does not tell is unknown, and so is the sum.
 func TestOneCardWithoutPowerSpoilsNothingElse(t *testing.T) {
 	rs := []Reading{{Index: 0, Values: v{"power_watts": 300, "util_percent": 90}}, {Index: 1, Values: v{"util_percent": 90}}}
 	if sum, known, of, ok := Sum(rs, "power_watts"); ok || known != 1 || of != 2 {
@@ -145,6 +146,7 @@ func TestOneCardWithoutPowerSpoilsNothingElse(t *testing.T) {
 	}
 }
 
+// B116: the GPUs that the server sees, by its environment.
 func TestUsed(t *testing.T) {
 	four := []Reading{
 		{Index: 0, UUID: "GPU-aaaa", Values: v{"util_percent": 0, "power_watts": 60}},
