@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -98,6 +99,8 @@ func (p *phase) arrive(s *stream) {
 			defer p.unfinished.Add(-1)
 			p.session(s, n, at)
 		})
+		// The session is due now: this processor runs it first, rather than wake another for it.
+		runtime.Gosched()
 	}
 }
 

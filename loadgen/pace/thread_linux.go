@@ -33,13 +33,13 @@ func (p *Pacer) thread() {
 	}
 }
 
-// wake returns the present instant once it is not before r.at; 0 when the wait was given
-// up or the pacer closed.
+// wake returns the present instant once it is at most Spin before r.at; 0 when the wait was
+// given up or the pacer closed.
 func (p *Pacer) wake(r request) archive.Instant {
 	for {
 		now := p.clock.Now()
 		left := r.at.Sub(now)
-		if left <= 0 {
+		if left <= Spin {
 			return now
 		}
 		if r.stop.Load() {
@@ -50,9 +50,7 @@ func (p *Pacer) wake(r request) archive.Instant {
 			return 0
 		default:
 		}
-		if left > Spin {
-			sleepUntil(min(left-Spin, slice))
-		}
+		sleepUntil(min(left-Spin, slice))
 	}
 }
 
