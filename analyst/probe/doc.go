@@ -28,9 +28,8 @@ type Arm struct {
 	// tokens; 0 leaves none out.
 	Input   float64 `json:"input,omitempty"`
 	Longest int     `json:"longest,omitempty"`
-	// Repeat lets all prompts share their beginnings; Fresh gives every prompt its own.
+	// Repeat lets all prompts share their beginnings.
 	Repeat bool `json:"repeat,omitempty"`
-	Fresh  bool `json:"fresh,omitempty"`
 	// Generators is how many processes make the load together; 0 means 1.
 	Generators int `json:"generators,omitempty"`
 	// Server is what of the server is changed for this arm; "" is nothing.
@@ -42,15 +41,13 @@ type Change string
 
 // The changes of a server.
 const (
-	DoubleCap  Change = "double_cap"  // twice the cap on running requests
-	LeanHost   Change = "lean_host"   // captured graphs, more cores: less work on the host
-	HalfTP     Change = "half_tp"     // half the devices a layer
-	FullClock  Change = "full_clock"  // cooled down, power limit at its maximum
-	NoDrafts   Change = "no_drafts"   // speculative decoding off
-	Alone      Change = "alone"       // no other program on the device
-	TwoServers Change = "two_servers" // twice the API server processes
-	Near       Change = "near"        // client beside the server
-	Uniform    Change = "uniform"     // prompts of one domain
+	DoubleCap Change = "double_cap" // twice the cap on running requests
+	LeanHost  Change = "lean_host"  // captured graphs, more cores: less work on the host
+	HalfTP    Change = "half_tp"    // half the devices a layer
+	FullClock Change = "full_clock" // cooled down, power limit at its maximum
+	NoDrafts  Change = "no_drafts"  // speculative decoding off
+	Alone     Change = "alone"      // no other program on the device
+	Uniform   Change = "uniform"    // prompts of one domain
 )
 
 // Seen is what an arm showed. Latencies are milliseconds, rates per second, shares of one.

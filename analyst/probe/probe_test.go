@@ -50,6 +50,10 @@ func TestJudge(t *testing.T) {
 		{"a cache that was never full", "P3", seen(300, 20, 0.4), seen(290, 20, 0.3), probe.Refuted},
 		{"steps that follow the batch are decoding", "P2", seen(50, 20, 0.5), seen(50, 13, 0.5), probe.Confirmed},
 		{"steps that do not are not", "P2", seen(50, 20, 0.5), seen(50, 20, 0.5), probe.Refuted},
+		{"one domain that is faster meets less loaded experts", "P16", seen(50, 20, 0.5), seen(50, 18, 0.5), probe.Confirmed},
+		{"one domain that is slower meets the loaded ones", "P16", seen(50, 20, 0.5), seen(50, 22, 0.5), probe.Confirmed},
+		{"a domain that changes nothing", "P16", seen(50, 20, 0.5), seen(50, 20.1, 0.5), probe.Refuted},
+		{"a change of a thirtieth tells nothing", "P16", seen(50, 20, 0.5), seen(50, 20.6, 0.5), probe.Untested},
 		{"too few answers tell nothing", "P2", seen(50, 20, 0.5), probe.Seen{OK: 3, TPOT: some(1)}, probe.Untested},
 		{"what was not observed tells nothing", "P2", probe.Seen{OK: 50}, probe.Seen{OK: 50}, probe.Untested},
 	} {

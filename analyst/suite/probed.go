@@ -111,10 +111,6 @@ func change(a probe.Arm) faults.Change {
 		c.NoDrafts = true
 	case probe.Alone:
 		c.Alone = true
-	case probe.TwoServers:
-		c.Frontends = 2
-	case probe.Near:
-		c.Near = true
 	}
 	return c
 }

@@ -92,11 +92,8 @@ func (p *prober) campaignOf(name, dir string, a probe.Arm) *campaign.Config {
 	if a.Longest > 0 {
 		c.Workload.ISL = fmt.Sprintf("uniform(%d,%d)", max(1, a.Longest/4), a.Longest)
 	}
-	switch {
-	case a.Repeat:
+	if a.Repeat {
 		c.Workload.SharedPrefix = max(1024, c.Workload.SharedPrefix)
-	case a.Fresh:
-		c.Workload.SharedPrefix = 0
 	}
 	return &c
 }

@@ -176,15 +176,13 @@ func (p *prober) cannot(arms []probe.Arm) string {
 
 // instructions say how to make the change of a server.
 var instructions = map[probe.Change]string{
-	probe.DoubleCap:  "double the cap on running requests (vLLM --max-num-seqs, SGLang --max-running-requests, llama.cpp --parallel)",
-	probe.LeanHost:   "give the engine free CPU cores and captured graphs (vLLM without --enforce-eager), or serve a smaller model",
-	probe.HalfTP:     "halve the tensor parallelism (vLLM --tensor-parallel-size)",
-	probe.FullClock:  "let the GPU cool down and set its power limit to the maximum",
-	probe.NoDrafts:   "switch speculative decoding off (vLLM without --speculative-config)",
-	probe.Alone:      "stop every other program on the GPU",
-	probe.TwoServers: "start a second API server process (vLLM --api-server-count 2)",
-	probe.Near:       "start the client beside the server",
-	probe.Uniform:    "send prompts of one domain (run --tasks code=1)",
+	probe.DoubleCap: "double the cap on running requests (vLLM --max-num-seqs, SGLang --max-running-requests, llama.cpp --parallel)",
+	probe.LeanHost:  "give the engine free CPU cores and captured graphs (vLLM without --enforce-eager), or serve a smaller model",
+	probe.HalfTP:    "halve the tensor parallelism (vLLM --tensor-parallel-size)",
+	probe.FullClock: "let the GPU cool down and set its power limit to the maximum",
+	probe.NoDrafts:  "switch speculative decoding off (vLLM without --speculative-config)",
+	probe.Alone:     "stop every other program on the GPU",
+	probe.Uniform:   "send prompts of one domain (run --tasks code=1)",
 }
 
 func (p *prober) record(x *probe.Probe, o probe.Outcome) {
