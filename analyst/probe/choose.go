@@ -14,23 +14,18 @@ type Choice struct {
 	Probe
 	// Bits is the expected fall of the entropy over the candidates, in bits.
 	Bits float64
+	// Minutes is about how long it takes, a change of the server included.
+	Minutes float64
 	// Finding is the id of the finding that it is about.
 	Finding string
 }
-
-// How often an experiment answers rightly, over the simulator's conditions: it confirms a
-// cause that is the limit, and confirms one that is not. The figures are rounded down from
-// those that docs/attribution.md states.
-const (
-	hitRate   = 0.85
-	falseRate = 0.10
-)
 
 // candidates is how many findings compete.
 const candidates = 3
 
 // Choose orders the experiments about the best findings by how much each is expected to
-// tell. Findings that were tested already, and those that score nothing, are left out.
+// tell in a minute. Findings that were tested already, and those that score nothing, are
+// left out.
 func Choose(findings []archive.Finding) []Choice {
 	var ranked []archive.Finding
 	for _, f := range findings {
@@ -51,39 +46,50 @@ func Choose(findings []archive.Finding) []Choice {
 	weights = append(weights, 0.1/total)
 	var out []Choice
 	for _, p := range All() {
-		for i, f := range ranked {
+		for _, f := range ranked {
 			if f.Cause == p.Cause {
-				out = append(out, Choice{Probe: p, Bits: gain(weights, i), Finding: f.ID})
+				out = append(out, Choice{Probe: p, Bits: gain(weights, likelihoods(p.ID, ranked)), Minutes: p.minutes(), Finding: f.ID})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Choice) int { return cmp.Compare(b.Bits, a.Bits) })
+	slices.SortStableFunc(out, func(a, b Choice) int { return cmp.Compare(b.Bits/b.Minutes, a.Bits/a.Minutes) })
 	return out
 }
 
-// gain is the expected fall of the entropy when the experiment about candidate i is made.
-func gain(weights []float64, i int) float64 {
-	before, after := entropy(weights), 0.0
-	for _, confirm := range []bool{true, false} {
+// likelihoods are how likely the experiment is to confirm under each candidate, and under
+// a cause that is not among them.
+func likelihoods(probe string, ranked []archive.Finding) []float64 {
+	var out []float64
+	for _, f := range ranked {
+		out = append(out, confirms(probe, f.Cause))
+	}
+	return append(out, rarely)
+}
+
+// gain is the expected fall of the entropy, in bits, over causes with these weights when an
+// experiment is made that confirms with these likelihoods.
+func gain(weights, confirm []float64) float64 {
+	left := 0.0
+	for _, yes := range []bool{true, false} {
 		post := make([]float64, len(weights))
 		p := 0.0
 		for j, w := range weights {
-			like := falseRate
-			if j == i {
-				like = hitRate
-			}
-			if !confirm {
+			like := confirm[j]
+			if !yes {
 				like = 1 - like
 			}
 			post[j] = w * like
 			p += post[j]
 		}
+		if p == 0 {
+			continue // such an answer cannot come
+		}
 		for j := range post {
 			post[j] /= p
 		}
-		after += p * entropy(post)
+		left += p * entropy(post)
 	}
-	return before - after
+	return entropy(weights) - left
 }
 
 func entropy(w []float64) float64 {
