@@ -45,7 +45,7 @@ func (w *work) spend(scope string, wins []archive.Window) {
 		}
 	}
 	joules, ok := 0.0, false
-	tokens := 0.0
+	tokens, seconds := 0.0, 0.0
 	for _, win := range wins {
 		d, known := w.series.Growth(archive.SourceGPU, "energy_joules_total", win.From, win.To)
 		if !known || d.Reset || d.Span() <= 0 {
@@ -54,11 +54,17 @@ func (w *work) spend(scope string, wins []archive.Window) {
 		// The counter's readings need not lie on the window's edges: use its mean power.
 		joules += d.Value / d.Span() * float64(win.To-win.From) / 1e9
 		tokens += rate("output_rate") * float64(win.To-win.From) / 1e9
+		seconds += float64(win.To-win.From) / 1e9
 		ok = true
 	}
 	if e, err := cost.PerToken(joules, tokens); ok && err == nil {
 		m := metrics.Single("energy_per_token", "GPU energy for each output token", "J/token", scope, 1, metrics.Value(e))
 		m.Annotations = append(m.Annotations, archive.Annotation{Code: "gpu_only", Message: fmt.Sprintf("the energy of %d GPUs as their counters tell it; host, cooling and idle share included as they were", len(w.series.Targets(archive.SourceGPU, "energy_joules_total")))})
 		w.metrics = append(w.metrics, m)
+	}
+	if seconds > 0 && joules > 0 {
+		add("gpu_power", "GPU power", "W", metrics.Value(joules/seconds))
+		add("output_per_watt", "Output tokens a second for each watt of the GPUs", "tok/s/W", metrics.Value(tokens/joules))
+		w.energyByPhase(scope, wins)
 	}
 }
