@@ -95,6 +95,17 @@ func TestProbeRecognises(t *testing.T) {
 			[]string{"no_metrics"},
 		},
 		{
+			"llama.cpp of a build that does not know itself", routes{
+				"GET /v1/models": `{"object":"list","data":[{"id":"g","owned_by":"llamacpp","meta":{"n_ctx":2048,"n_ctx_train":8192}}]}`,
+				"GET /props":     `{"total_slots":4,"build_info":"b0-unknown","default_generation_settings":{"n_ctx":2048},"api_key":"sk-never"}`,
+				"GET /health":    `{"status":"ok"}`, "GET /metrics": "501|{}",
+			},
+			"llama_cpp", "llama_cpp", "",
+			[]string{"g"}, 2048,
+			map[string]string{"slots": "4", "max_model_len": "2048"}, false, false,
+			[]string{"no_metrics"},
+		},
+		{
 			"our own simulator says so before anything else", routes{
 				"GET /v1/models": `{"data":[{"id":"s","owned_by":"inferencebench-sim","max_model_len":8192}]}`,
 				"GET /version":   `{"version":"1"}`, "GET /health": "", "GET /metrics": vllmPage,

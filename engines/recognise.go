@@ -143,7 +143,10 @@ func (p *prober) settings(id *Identity) {
 			continue
 		}
 		if s.Name == "version" {
-			id.Version = value
+			// A build without its sources' history calls itself so, as llama.cpp's "b0-unknown".
+			if !strings.HasSuffix(value, "unknown") {
+				id.Version = value
+			}
 			continue
 		}
 		id.Settings[s.Name] = value

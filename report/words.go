@@ -20,7 +20,7 @@ var (
 	// number with five digits or more after its point. Versions and addresses are not.
 	measured = regexp.MustCompile(`(^|[^\w.]|\d[hm])(\d+\.\d+)(\x{202f}| )?(ns|µs|us|ms|s|/s|req/s|tok/s)\b|(^|[^\w.])(\d+\.\d{5,})`)
 	// codeLike is a flag such as --max-num-seqs, or a name such as max_num_seqs.
-	codeLike = regexp.MustCompile(`(^|[\s(,])(--[A-Za-z][\w-]*|[A-Za-z][A-Za-z0-9]*_\w+)`)
+	codeLike = regexp.MustCompile(`(^|[\s(,])(\(?(?:--[A-Za-z][\w-]*|[A-Za-z][A-Za-z0-9]*_\w+)\)?)`)
 )
 
 // tidy rounds the measured numbers of a sentence to three significant digits. Digits

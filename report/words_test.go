@@ -26,8 +26,8 @@ func TestTidy(t *testing.T) {
 }
 
 func TestWordsKeepFlagsWhole(t *testing.T) {
-	got := string(words(`Raise --max-num-seqs (now max_num_seqs 8) <b>`))
-	want := `Raise <span class="nb">--max-num-seqs</span> (now <span class="nb">max_num_seqs</span> 8) &lt;b&gt;`
+	got := string(words(`Raise --max-num-seqs (now max_num_seqs 8) <b> (--parallel)`))
+	want := `Raise <span class="nb">--max-num-seqs</span> (now <span class="nb">max_num_seqs</span> 8) &lt;b&gt; <span class="nb">(--parallel)</span>`
 	if got != want {
 		t.Errorf("words = %s; want %s", got, want)
 	}

@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // GateVerdict is the answer to "is the candidate good enough?".
 type GateVerdict string
@@ -37,12 +40,15 @@ func (g GateResult) Decided() bool { return g.Verdict != GateUndecided }
 
 // String is one sentence for a reader.
 func (g GateResult) String() string {
-	s := fmt.Sprintf("%s: drop %.1f points (95 %% interval %.1f to %.1f) over %d items, margin %.1f", g.Verdict, 100*g.Drop, 100*g.Interval.Low, 100*g.Interval.High, g.Pairs.N, 100*g.Margin)
+	s := fmt.Sprintf("%s: drop %.1f points (95 %% interval %.1f to %.1f) over %d items, margin %.1f", g.Verdict, points(g.Drop), points(g.Interval.Low), points(g.Interval.High), g.Pairs.N, points(g.Margin))
 	if g.Need > 0 {
 		s += fmt.Sprintf("; about %d items would decide", g.Need)
 	}
 	return s
 }
+
+// points is a share in hundredths to one place; what rounds to zero has no sign.
+func points(share float64) float64 { return math.Round(1000*share)/10 + 0 }
 
 // Result judges what the sequence holds. It may be asked after every item: looking often
 // costs nothing.
