@@ -31,6 +31,8 @@ type Options struct {
 	TP     int
 	// USDHour is what the deployment costs in US dollars an hour; 0 is unknown.
 	USDHour float64
+	// GramsKWh is how many grams of CO2 equivalent a kilowatt-hour stands for; 0 reports none.
+	GramsKWh float64
 }
 
 // Input is the records of one run, wherever they come from. An iterator that is nil has

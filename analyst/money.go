@@ -63,6 +63,9 @@ func (w *work) spend(scope string, wins []archive.Window) {
 		w.metrics = append(w.metrics, m)
 	}
 	if seconds > 0 && joules > 0 {
+		if g := w.opts.GramsKWh; g > 0 && tokens > 0 {
+			add("carbon_output", "CO2 of the GPUs' energy for a million output tokens", "g/Mtok", metrics.Value(1e6*joules/tokens/3.6e6*g))
+		}
 		add("gpu_power", "GPU power", "W", metrics.Value(joules/seconds))
 		add("output_per_watt", "Output tokens a second for each watt of the GPUs", "tok/s/W", metrics.Value(tokens/joules))
 		w.energyByPhase(scope, wins)

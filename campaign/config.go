@@ -116,6 +116,9 @@ type Target struct {
 	ContextLimit int `yaml:"context_limit" json:"context_limit,omitempty"`
 	// Price is what the deployment costs in US dollars an hour; 0 is unknown.
 	Price float64 `yaml:"price" json:"price,omitempty"`
+	// Carbon is how many grams of CO2 equivalent a kilowatt-hour of the server's electricity
+	// stands for; 0 is unknown.
+	Carbon float64 `yaml:"carbon_intensity" json:"carbon_intensity,omitempty"`
 	// GPU, TensorParallel and ModelConfig tell the analysis about hardware and model
 	// where the server does not: a device name such as "h100_sxm", the number of devices
 	// that share a layer, and a config.json or GGUF file.

@@ -162,6 +162,9 @@ func (v *validator) target(t Target) {
 			v.add("target.model_config", "%v", err)
 		}
 	}
+	if math.IsNaN(t.Carbon) || t.Carbon < 0 || t.Carbon > 1e4 {
+		v.add("target.carbon_intensity", "%g is no number of grams of CO2 a kilowatt-hour; grids have 0 to 1,000", t.Carbon)
+	}
 	if math.IsNaN(t.Price) || t.Price < 0 || t.Price > 1e6 {
 		v.add("target.price", "%g is no price in US dollars an hour", t.Price)
 	}

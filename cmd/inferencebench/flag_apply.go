@@ -57,6 +57,7 @@ func (f *runFlags) apply(c *campaign.Config) error {
 		}
 	}
 	assign(f, "price", &c.Target.Price, f.price)
+	assign(f, "carbon-intensity", &c.Target.Carbon, f.carbon)
 	assign(f, "retry", &c.Target.Retries, f.retries)
 	assign(f, "no-stream", &c.Target.NoStream, f.noStream)
 	assign(f, "connect-timeout", &c.Target.Timeouts.Connect, campaign.Duration(f.connect))

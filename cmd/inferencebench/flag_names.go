@@ -25,7 +25,7 @@ var flagAliases = map[string]string{
 var flagFields = map[string]string{
 	"url": "target.url", "host": "target.url", "model": "target.model", "endpoint": "target.endpoint",
 	"gpu": "target.gpu", "tp": "target.tensor_parallel", "model-config": "target.model_config",
-	"price": "target.price", "client": "target.client", "http2": "target.http2", "retry": "target.retries", "ca-file": "target.ca_file", "proxy": "target.proxy",
+	"price": "target.price", "carbon-intensity": "target.carbon_intensity", "client": "target.client", "http2": "target.http2", "retry": "target.retries", "ca-file": "target.ca_file", "proxy": "target.proxy",
 	"requests": "phases[0].requests", "duration": "phases[0].duration",
 	"concurrency": "phases[0].concurrency", "request-rate": "phases[0].request_rate",
 	"replay": "phases[0].replay.file", "history": "phases[0].replay.history", "replay-speed": "phases[0].replay.speed",

@@ -154,12 +154,14 @@ func analysisOptions(run *archive.Run, slos []string, log *slog.Logger) analyst.
 			TensorParallel int     `json:"tensor_parallel"`
 			ModelConfig    string  `json:"model_config"`
 			Price          float64 `json:"price"`
+			Carbon         float64 `json:"carbon_intensity"`
 		} `json:"target"`
 	}
 	if err := json.Unmarshal(run.Manifest.Config, &cfg); err != nil {
 		return opts // a run without a manifest: nothing was told
 	}
 	opts.Device, opts.TP, opts.USDHour = cfg.Target.GPU, cfg.Target.TensorParallel, cfg.Target.Price
+	opts.GramsKWh = cfg.Target.Carbon
 	if path := cfg.Target.ModelConfig; path != "" {
 		m, err := campaign.ReadModel(path)
 		if err != nil {

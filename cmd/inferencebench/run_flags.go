@@ -21,7 +21,7 @@ type runFlags struct {
 	headers                    []string
 	client, unixSocket         string
 	http2                      int
-	price                      float64
+	price, carbon              float64
 	noCalibration              bool
 	extraBody                  string
 	keyEnv, caFile, proxy      string
@@ -98,6 +98,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.extraBody, "extra-body", "", "JSON object whose fields are merged into every request body, such as '{\"top_k\": 20}'")
 	s.IntVar(&f.retries, "retry", 0, "how often a failed request is sent again; every try is recorded")
 	s.Float64Var(&f.price, "price", 0, "what the deployment costs in US dollars an hour; default: unknown")
+	s.Float64Var(&f.carbon, "carbon-intensity", 0, "grams of CO2 a kilowatt-hour of the server's electricity stands for; default: no carbon is reported")
 	s.StringVar(&f.gpu, "gpu", "", "the server's GPU, such as h100_sxm, for the roofline; default: what can be seen")
 	s.IntVar(&f.tensorParallel, "tp", 0, "GPUs that share a layer; default: what the server tells, else 1")
 	s.StringVar(&f.modelConfig, "model-config", "", "config.json or GGUF file with the model's shape; default: by the model's name")
