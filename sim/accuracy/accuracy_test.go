@@ -58,8 +58,12 @@ func TestAgainstMeasuredServers(t *testing.T) {
 		rows int
 		mape float64
 	}{{80, 0.04}, {170, 0.06}, {500, 0.09}} {
-		if g := Groups(points)[i]; g.N < limit.rows/step-2 || g.MAPE > limit.mape {
-			t.Errorf("%s: time a token is off by %.1f %% over %d rows; want at most %.0f %% over at least %d", g.Name, 100*g.MAPE, g.N, 100*limit.mape, limit.rows/step-2)
+		most := limit.mape
+		if step > 1 { // some rows of the table stand for all
+			most *= 1.3
+		}
+		if g := Groups(points)[i]; g.N < limit.rows/step-2 || g.MAPE > most {
+			t.Errorf("%s: time a token is off by %.1f %% over %d rows; want at most %.1f %% over at least %d", g.Name, 100*g.MAPE, g.N, 100*most, limit.rows/step-2)
 		}
 	}
 }
